@@ -1,0 +1,302 @@
+"""Incident: everything known about one folder at one moment, as one immutable value.
+
+Left of it (``dumps``, ``logs``, ``engine``) is plain Python and polars; right of it (``report``, ``worksheet``, ``tui``)
+everything only reads an ``Incident``: a view never opens a dump and never decides a verdict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+
+    from hangview.engine.view import View
+    from hangview.logs.evidence import LogEvidence
+    from hangview.schema import CellState, Op, ReadOptions, Records, Signature, StackFrame, Thread
+
+
+class Verdict(StrEnum):
+    DIVERGENCE = "divergence"
+    NO_HANG = "no_hang"
+    NOT_ENOUGH_EVIDENCE = "not_enough_evidence"
+
+
+class Kind(StrEnum):
+    """Kinds of finding; values are part of the JSON contract (CONTRACT: ``findings[].kind``)."""
+
+    NOT_REQUESTED = "not_requested"
+    DIFFERENT_OP = "different_op"
+    DIFFERENT_SIZE = "different_size"
+    DIFFERENT_DTYPE = "different_dtype"
+    NOT_COMPLETED = "not_completed"
+    PARTLY_COMPLETED = "partly_completed"
+    NOT_OBSERVED = "not_observed"
+    ORDER_CYCLE = "order_cycle"
+    UNPAIRED_P2P = "unpaired_p2p"
+    GROUP_ABSENT = "group_absent"
+    NO_COLLECTIVE = "no_collective"
+    PROCESS_ENDED = "process_ended"
+    GROUP_MISMATCH = "group_mismatch"
+    DIFFERENT_CALL_SITE = "different_call_site"
+    STRAGGLER = "straggler"
+    WAITING = "waiting"
+
+
+class Role(StrEnum):
+    LEAD = "lead"  #: look here first
+    WAITING = "waiting"  #: explained by a lead
+    NOTE = "note"  #: worth knowing, explains no hang
+
+
+class Side(StrEnum):
+    HOST = "host"
+    DEVICE = "device"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A process group: (name, set of member ranks), with its description.
+
+    ``ranks`` are world ranks in the group's order (position = group rank). ``inferred`` says that the members come from
+    who recorded it, not from a configuration.
+    """
+
+    id: int
+    name: str
+    desc: str
+    ranks: tuple[int, ...]
+    inferred: bool = False
+
+    @property
+    def label(self) -> str:
+        """What to call it in a sentence: the description when it says something, else the name."""
+        return self.desc if self.desc and self.desc != "undefined" else (self.name or "(unnamed group)")
+
+
+COLLECTIVE = "collective"
+
+
+def p2p_lane(source: int, target: int) -> str:
+    """The lane of sends from world rank ``source`` to world rank ``target``."""
+    return f"p2p {source}->{target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One line of evidence; ``source`` and ``position`` name the file and the record where it can be checked."""
+
+    text: str
+    source: int | None = None  #: index into Incident.sources
+    record_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A divergence (or a note), with what it rests on.
+
+    ``ranks`` are the ranks that the finding is about (the lead's side), ``others`` the other side; both ascending.
+    ``steps`` is the chain of reasoning from records to lead, for a sceptical reader.
+    """
+
+    kind: Kind
+    role: Role
+    ranks: tuple[int, ...]
+    others: tuple[int, ...]
+    group: int | None  #: index into Incident.groups
+    lane: str | None
+    seq: int | None
+    op: str | None  #: op family of the call
+    side: Side
+    summary: str
+    evidence: tuple[Evidence, ...] = ()
+    compare_first: str = ""
+    not_concluded: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Ranks expected (members of any group, and files) against ranks whose records were recovered."""
+
+    expected: tuple[int, ...]
+    read: tuple[int, ...]
+    missing: Mapping[int, str] = field(default_factory=dict)  #: rank -> reason
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record of one rank, whole, for the panes. ``state`` is as recorded, ``reading`` as hangview reads it."""
+
+    rank: int
+    source: int
+    position: int
+    record_id: int | None
+    pg_id: int | None
+    op_id: int | None
+    seq: int | None
+    p2p_seq: int | None
+    op: Op
+    signature: Signature
+    stack: tuple[StackFrame, ...]
+    thread: Thread
+    state: str
+    reading: CellState
+    retired: bool
+    is_p2p: bool
+    created_ns: int | None
+    started_ns: int | None
+    completed_ns: int | None
+    duration_ms: float | None
+    timeout_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One rank at one seq of one lane. ``entries`` has more than one record for a batch; empty where none was observed."""
+
+    rank: int
+    state: CellState
+    reason: str  #: one line: why this state ("newest entry is 41, dump is whole"), never empty for a state not observed
+    differs: bool = False
+    by_log: bool = False
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureSide:
+    """Ranks of one call that requested the same thing. Sides are ordered by count, then by lowest rank."""
+
+    ranks: tuple[int, ...]
+    op: str  #: as recorded without the library prefix
+    text: str  #: "1,024 × Float", "in [4, 8] Half → out [32] Half", "" when nothing was recorded
+    reference: bool  #: the strict majority
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """All members' cells at one (group, lane, seq), ascending by rank, and the sides they fall into."""
+
+    group: int
+    lane: str
+    seq: int
+    op: str | None
+    cells: tuple[Cell, ...]
+    sides: tuple[SignatureSide, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One lane of a group with its first divergence, for lists. ``front`` is the newest seq any member requested."""
+
+    group: int
+    lane: str
+    first: int  #: oldest seq that any member still holds
+    front: int
+    divergence: int | None  #: first seq on which members do not agree or do not all complete
+    role: Role | None  #: worst role of a finding on it; None when there is none
+    judged: bool = True
+    note: str = ""  #: why it was not judged
+
+
+@dataclass(frozen=True, slots=True)
+class GridRows:
+    """What the grid draws: ``rows[i][j]`` is the cell code of ``ranks[i]`` at seq ``first + j`` (see schema.CellState)."""
+
+    group: int
+    lane: str
+    first: int
+    ranks: tuple[int, ...]
+    rows: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a rank stands in one lane."""
+
+    group: int
+    lane: str
+    oldest_kept: int | None
+    newest: int | None  #: newest seq requested, from entries or from the rank's own counters
+    newest_from: str  #: "entry", "counter", "log", "nothing"
+    last_done: int | None  #: newest seq completed or ended
+    open_seq: int | None  #: first unfinished request
+    waits_for: tuple[int, ...] = ()  #: ranks it waits for in this lane
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """``rank`` waits for ``on`` at one call. ``observed`` is False when ``on`` left no record that could tell."""
+
+    rank: int
+    on: int
+    group: int
+    lane: str
+    seq: int
+    side: Side
+    observed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A host's (or a rank's) clock against the median of all, measured on completed calls; nanoseconds."""
+
+    ranks: tuple[int, ...]
+    offset_ns: int
+    spread_ns: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something known for the worksheet: ``name`` is a stable key ("torch", "nccl", "host", "device", ...)."""
+
+    name: str
+    value: str
+    ranks: tuple[int, ...]
+    origin: str  #: where it comes from, in words, with the file
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """The value that everything to the right reads. Built by :func:`load`; see the classes above for the parts.
+
+    ``entries`` is ``Records.entries`` plus the columns ``group`` (Group.id), ``lane`` (0 collective, else a P2P lane id),
+    ``family`` and ``reading`` (CellState).
+    """
+
+    paths: tuple[str, ...]
+    verdict: Verdict
+    leads: tuple[int, ...]
+    findings: tuple[Finding, ...]
+    coverage: Coverage
+    groups: tuple[Group, ...]
+    lanes: tuple[Lane, ...]
+    waits: tuple[Wait, ...]
+    clocks: tuple[Clock, ...]
+    facts: tuple[Fact, ...]
+    records: Records
+    entries: pl.DataFrame
+    view: View  #: lookups: view.grid(group, lane), view.call(group, lane, seq), view.cell(...), view.positions(rank), ...
+    logs: LogEvidence | None = None
+
+
+def load(
+    *paths: str,
+    options: ReadOptions | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Incident:
+    """Read every dump and log under ``paths`` and return what they say.
+
+    ``on_progress`` is called with (sources read, sources found) from the calling thread. Never raises for what a file
+    holds: a bad file is a line in ``Incident.records.sources``. Raises ``FileNotFoundError`` for a path that does not
+    exist and ``PermissionError`` for a folder that may not be listed, with the path as ``filename``.
+    """
+    from hangview.loading import load_incident
+
+    return load_incident(paths, options, on_progress)
