@@ -288,4 +288,5 @@ class ReadOptions:
     logs: bool = True
     workers: int | None = None  #: None: by size of the input and number of cores
     cache: bool = True
+    follow_symlinks: bool = False  #: read files and folders that symbolic links inside a folder point to
     limits: Limits = field(default_factory=Limits)
