@@ -1,0 +1,290 @@
+"""Entries that were read one by one -> columns of ids and numbers, and the tables the ids point into.
+
+Values may come from a file that shares one list a million times. So lists are turned into ids once per object, bottom up, and
+the elements of all shapes together are counted: the work stays linear in the size of the file.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hangview.dumps.decode import keys
+from hangview.dumps.decoded import BOOL_COLUMNS, INT_COLUMNS, NONE, NotADump, Refused
+from hangview.schema import Signature, StackFrame, Thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hangview.schema import Limits
+
+Column = npt.NDArray[Any]
+Entry = dict[Any, Any]
+
+#: torch itself allows no more dimensions than this in most operators; a recorder copies a tensor's sizes.
+MAX_DIMENSIONS = 256
+_NUMBERS = frozenset({int})
+_TRUTH: dict[Any, bool] = {
+    None: False,
+    "true": True,
+    "false": False,
+    "True": True,
+    "False": False,
+    "1": True,
+    "0": False,
+    "": False,
+}
+
+
+class Table(dict[Any, int]):
+    """value -> id, in the order of first use."""
+
+    __slots__ = ()
+
+    def __missing__(self, key: Any) -> int:
+        n = self[key] = len(self)
+        return n
+
+
+class Finished(NamedTuple):
+    """The tables as :class:`hangview.dumps.decoded.Decoded` wants them."""
+
+    ops: tuple[str, ...]
+    labels: tuple[tuple[str, str], ...]
+    signatures: tuple[Signature, ...]
+    stacks: tuple[tuple[StackFrame, ...], ...]
+    threads: tuple[Thread, ...]
+
+
+class Tables:
+    """The tables of one dump while it is read. Each method takes a value as it is in the dump and gives an id."""
+
+    def __init__(self, limits: Limits, size: int) -> None:
+        self.ops, self.labels, self.threads = Table(), Table(), Table()
+        self._longest = limits.string_bytes
+        self._elements_left = size  # every element of a shape takes a byte or more
+        self._sizes, self._dtypes, self._signatures = Table(), Table(), Table()
+        self._frames, self._stacks = Table(), Table()
+        self._stacks[()]  # id 0 is "none recorded"
+        self._seen: dict[int, tuple[Any, int]] = {}  # id(list or dict) -> itself, to keep it alive, and the id it got
+
+    def op(self, value: Any) -> int:
+        return self.ops[self._text(value, "profiling_name")]
+
+    def label(self, value: Any, pg_id: Any = None) -> int:
+        """Of a ``process_group``: (name, desc). Versions before 2.0 have none and know a group by its ``pg_id``."""
+        if type(value) in (tuple, list):
+            parts = [self._text(x, keys.GROUP) for x in value[:2]]
+            return self.labels[(*parts, "", "")[:2]]
+        if value is None:
+            return self.labels["" if pg_id is None else self._text(pg_id, "pg_id"), ""]
+        return self.labels[self._text(value, keys.GROUP), ""]
+
+    def thread(self, id_: Any, name: Any) -> int:
+        return self.threads[self._text(id_, "thread_id"), self._text(name, "thread_name")]
+
+    def signature(self, inputs: Any, input_dtypes: Any, outputs: Any, output_dtypes: Any) -> int:
+        key = self._size_list(inputs), self._dtype_list(input_dtypes), self._size_list(outputs), self._dtype_list(output_dtypes)
+        return self._signatures[key]
+
+    def stack(self, frames: Any) -> int:
+        if frames is None or frames == []:
+            return 0
+        known = self._seen.get(id(frames))
+        if known is not None:
+            return known[1]
+        if type(frames) not in (list, tuple):
+            raise NotADump(f"an entry's frames are {_kind(frames)}")
+        n = self._stacks[tuple(map(self._frame, frames))]
+        self._seen[id(frames)] = frames, n
+        return n
+
+    def finish(self) -> Finished:
+        sizes, dtypes = list(self._sizes), [*self._dtypes, None]  # dtypes id -1 is "not recorded"
+        frames = [StackFrame(*f) for f in self._frames]
+        return Finished(
+            tuple(self.ops),
+            tuple(self.labels),
+            tuple(Signature(sizes[a], dtypes[b], sizes[c], dtypes[d]) for a, b, c, d in self._signatures),
+            tuple(tuple(frames[i] for i in stack) for stack in self._stacks),
+            tuple(Thread(*t) for t in self.threads),
+        )
+
+    def _text(self, value: Any, key: str) -> str:
+        if value is None:
+            return ""
+        if type(value) not in (str, int, float, bool):
+            raise NotADump(f"an entry's {key} is {_kind(value)}")
+        text = str(value)
+        if len(text) > self._longest:
+            raise Refused(f"holds a {key} of {len(text)} characters, more than the limit of {self._longest}")
+        return text
+
+    def _size_list(self, value: Any) -> int:
+        known = self._seen.get(id(value))
+        if known is not None:
+            return known[1]
+        if value is None:
+            return self._sizes[()]
+        if type(value) not in (list, tuple) or not all(type(shape) in (list, tuple) for shape in value):
+            raise NotADump(f"an entry's sizes are {_kind(value)}, not lists of numbers")
+        shapes = tuple(map(tuple, value)) if len(value) < 1000 else tuple(self._long_sizes(value))
+        self._elements_left -= len(shapes) + sum(map(len, shapes))
+        if self._elements_left < 0:
+            raise Refused("repeats the same lists far beyond its own size")
+        if not set(map(type, chain.from_iterable(shapes))) <= _NUMBERS:
+            shapes = tuple(tuple(to_int(n, "sizes") for n in shape) for shape in shapes)
+        n = self._sizes[shapes]
+        self._seen[id(value)] = value, n
+        return n
+
+    def _long_sizes(self, value: Iterable[Any]) -> Iterable[tuple[Any, ...]]:
+        left = self._elements_left
+        for shape in value:
+            left -= len(shape)
+            if left < 0:
+                raise Refused("repeats the same lists far beyond its own size")
+            yield tuple(shape)
+
+    def _dtype_list(self, value: Any) -> int:
+        if value is None:
+            return -1
+        known = self._seen.get(id(value))
+        if known is not None:
+            return known[1]
+        if type(value) not in (list, tuple):
+            raise NotADump(f"an entry's dtypes are {_kind(value)}")
+        n = self._dtypes[tuple([self._text(x, "dtype") for x in value])]
+        self._seen[id(value)] = value, n
+        return n
+
+    def _frame(self, frame: Any) -> int:
+        known = self._seen.get(id(frame))
+        if known is not None:
+            return known[1]
+        if type(frame) is not dict:
+            raise NotADump(f"a stack frame is {_kind(frame)}")
+        line = to_int(frame.get("line"), "line")
+        n = self._frames[
+            self._text(frame.get("name"), "frame's name"),
+            self._text(frame.get("filename"), "frame's filename"),
+            0 if line == NONE else line,
+        ]
+        self._seen[id(frame)] = frame, n
+        return n
+
+
+def _kind(value: Any) -> str:
+    """What a value is, without showing it: it may be long or hold control characters."""
+    names = {dict: "a dictionary", list: "a list", tuple: "a tuple", str: "text", bytes: "bytes", float: "a fraction"}
+    return names.get(type(value), f"of type {type(value).__name__}")
+
+
+def to_int(value: Any, key: str) -> int:
+    """An integer of a dump: as it is, as text (some JSON writers), or NONE for None and empty text."""
+    if type(value) is str:
+        text = value.strip()
+        if text in ("", "None", "null"):
+            return NONE
+        digits = text[1:] if text[:1] == "-" else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+            raise NotADump(f"an entry's {key} is no number")
+        value = int(text)
+    elif value is None:
+        return NONE
+    elif type(value) is float and value.is_integer():
+        value = int(value)
+    elif type(value) is not int:
+        raise NotADump(f"an entry's {key} is {_kind(value)}")
+    if not keys.INT_MIN <= value <= keys.INT_MAX:
+        raise NotADump(f"an entry's {key} is beyond 64 bits")
+    return int(value)
+
+
+def _to_bool(value: Any, key: str) -> bool:
+    if type(value) in (bool, int) and value in (0, 1):
+        return bool(value)
+    if type(value) in (str, type(None)) and value in _TRUTH:
+        return _TRUTH[value]
+    raise NotADump(f"an entry's {key} is neither true nor false")
+
+
+def _to_float(value: Any, key: str) -> float:
+    if type(value) in (int, float):
+        try:
+            return float(value)
+        except OverflowError:
+            raise NotADump(f"an entry's {key} is beyond a float's range") from None
+    if value is None or value == "":
+        return float("nan")
+    if type(value) is str and len(value) < 64:
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    raise NotADump(f"an entry's {key} is no number")
+
+
+def _fill(entries: list[Entry], key: str, dtype: type, plain: frozenset[type], convert: Callable[[Any, str], Any]) -> Column:
+    values = [e.get(key) for e in entries]
+    if set(map(type, values)) <= plain:
+        try:
+            return np.array(values, dtype)
+        except OverflowError:
+            raise NotADump(f"an entry's {key} is beyond 64 bits") from None
+    return np.fromiter((convert(v, key) for v in values), dtype, len(values))
+
+
+def from_entries(entries: list[Entry], tables: Tables) -> tuple[dict[str, Column], set[Any]]:
+    """Columns of entries that were read one by one, and the keys they have. Raises NotADump or Refused."""
+    count = len(entries)
+    present: set[Any] = set().union(*entries)
+    columns: dict[str, Column] = {name: np.full(count, NONE, np.int64) for name in INT_COLUMNS}
+    filled: set[str] = set()
+    for key, (name, factor) in keys.INTS.items():
+        if key not in present:
+            continue
+        values = _fill(entries, key, np.int64, _NUMBERS, to_int)
+        columns[name] = (
+            scaled(values, name, factor) if name not in filled else first_of(columns[name], scaled(values, name, factor))
+        )
+        filled.add(name)
+    for key in BOOL_COLUMNS:
+        columns[key] = _fill(entries, key, np.bool_, frozenset({bool}), _to_bool)
+    columns["duration_ms"] = _fill(entries, keys.DURATION, np.float64, frozenset({float}), _to_float)
+    columns["state"] = np.fromiter((state_code(e.get("state")) for e in entries), np.uint8, count)
+
+    def ids(name: str, values: Iterable[int]) -> None:
+        columns[name] = np.fromiter(values, np.uint32, count)
+
+    a, b, c, d = keys.LISTS
+    ids("op", (tables.op(e.get("profiling_name")) for e in entries))
+    ids("label", (tables.label(e.get(keys.GROUP), e.get("pg_id")) for e in entries))
+    ids("thread", (tables.thread(e.get("thread_id"), e.get("thread_name")) for e in entries))
+    ids("signature", (tables.signature(e.get(a), e.get(b), e.get(c), e.get(d)) for e in entries))
+    ids("stack", (tables.stack(e.get(keys.FRAMES)) for e in entries))
+    return columns, present
+
+
+def scaled(values: Column, name: str, factor: int) -> Column:
+    """Values in the column's unit; in times, 0 is unknown."""
+    if name in keys.TIMES:
+        unknown = (values == 0) | (values == NONE)
+        if factor != 1:
+            if (np.abs(values[~unknown]) > keys.INT_MAX // factor).any():
+                raise NotADump("an entry's time is beyond 64 bits")
+            values = np.where(unknown, 0, values) * factor
+        values = np.where(unknown, NONE, values)
+    return values
+
+
+def first_of(values: Column, other: Column) -> Column:
+    """Two keys of one column: the newer key's value where there is one."""
+    return np.where(values == NONE, other, values)
+
+
+def state_code(value: Any) -> int:
+    return keys.STATES.get(value, keys.OTHER_STATE) if type(value) is str else keys.OTHER_STATE

@@ -1,0 +1,136 @@
+"""What a dump says once: version, library, groups and counters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from hangview.dumps.decode import keys
+from hangview.dumps.decoded import NotADump, RawConfig, RawStatus
+
+_RANK_LIST = re.compile(r"\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?\s*")
+_WRAPPING = "[](){} \t\r\n\"'"
+_SHORT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    version: str | None = None
+    library: str | None = None
+    configs: tuple[RawConfig, ...] = ()
+    statuses: tuple[RawStatus, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_header(top: dict[Any, Any]) -> Header:
+    """The header of a dump's dictionary. What cannot be read is left out and said in a note; it never raises."""
+    notes: list[str] = []
+    version = top.get("version")
+    if type(version) in (int, float):
+        version = str(version)
+    if version is not None and type(version) is not str:
+        notes.append("its version is neither text nor a number")
+        version = None
+    library = next((v for k in keys.LIBRARIES if type(v := top.get(k)) is str and v), None)
+    return Header(
+        version,
+        library,
+        tuple(_configs(top.get(keys.CONFIG), notes)),
+        tuple(_statuses(top.get(keys.STATUS), notes)),
+        tuple(notes),
+    )
+
+
+def _configs(config: Any, notes: list[str]) -> list[RawConfig]:
+    if config is None:
+        return []
+    if type(config) is not dict:
+        notes.append("its pg_config is no dictionary")
+        return []
+    result = []
+    for key, value in config.items():
+        if type(value) is dict:  # 2.0 and later
+            name, desc, ranks = value.get("name"), value.get("desc"), value.get("ranks")
+            name = name if type(name) is str else str(key)
+            desc = desc if type(desc) is str else ""
+        else:  # 1.2 to 1.4: {pg_id: [ranks]}
+            name, desc, ranks = str(key), "", value
+        parsed = parse_ranks(ranks)
+        if parsed is None:
+            notes.append(f"the ranks of group {str(key)[:_SHORT]!a} in pg_config cannot be read")
+        result.append(RawConfig(str(key), name, desc, parsed or ()))
+    return result
+
+
+def parse_ranks(value: Any) -> tuple[int, ...] | None:
+    """The ranks of a group: a list, or text as "[0, 1]", "[0,1]" or that again in quotes. None if it is something else."""
+    if value is None or value == "":
+        return ()
+    if type(value) is str:
+        inner = value.strip(_WRAPPING)
+        if not inner:
+            return ()
+        if not _RANK_LIST.fullmatch(inner):
+            return None
+        return tuple(int(x) for x in inner.split(",") if x.strip())
+    if type(value) in (list, tuple):
+        ranks = []
+        for x in value:
+            if type(x) is str and x.strip().isdecimal() and len(x) < 10:
+                ranks.append(int(x))
+            elif type(x) is int and 0 <= x < 2**31:
+                ranks.append(x)
+            else:
+                return None
+        return tuple(ranks)
+    return None
+
+
+def _statuses(status: Any, notes: list[str]) -> list[RawStatus]:
+    if status is None:
+        return []
+    if type(status) is not dict:
+        notes.append("its pg_status is no dictionary")
+        return []
+    result = []
+    for key, value in status.items():
+        pg_id = _number(key)
+        if pg_id is None or type(value) is not dict:
+            notes.append(f"the counters of {str(key)[:_SHORT]!a} in pg_status cannot be read")
+            continue
+        names = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
+        result.append(RawStatus(pg_id, *(_number(value.get(name)) for name in names)))
+    return result
+
+
+def _number(value: Any) -> int | None:
+    if type(value) is str and re.fullmatch(r"\s*-?\d{1,18}\s*", value, re.ASCII):
+        return int(value)
+    return value if type(value) is int and abs(value) < 2**63 else None
+
+
+def split(root: Any, *, complete: bool) -> tuple[dict[Any, Any], list[dict[Any, Any]], bool]:
+    """Header, entries and whether there was a list of entries, from the value that a file holds.
+
+    torch 2.2 wrote the bare list. Raises NotADump if it is something else.
+    """
+    if type(root) is list:
+        top, entries, has_key = {}, root, True
+        if not entries and complete:
+            raise NotADump("an empty list is no flight-recorder dump")
+    elif type(root) is dict:
+        top = {k: v for k, v in root.items() if k != keys.ENTRIES}
+        has_key = keys.ENTRIES in root
+        entries = root[keys.ENTRIES] if has_key and root[keys.ENTRIES] is not None else []
+        if not has_key and keys.DUMP_KEYS.isdisjoint(top) and (complete or "version" not in top):
+            raise NotADump("not a flight-recorder dump")
+    else:
+        raise NotADump("not a flight-recorder dump")
+    if type(entries) is not list:
+        raise NotADump("its entries are no list")
+    if not all(type(e) is dict for e in entries):
+        raise NotADump("not a flight-recorder dump" if not top else "an entry is no dictionary")
+    if entries and keys.TELLING.isdisjoint(entries[0]) and keys.TELLING.isdisjoint(set().union(*entries)):
+        raise NotADump("its entries are not those of a flight recorder")
+    return top, entries, has_key

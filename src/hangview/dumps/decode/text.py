@@ -1,0 +1,98 @@
+"""JSON dumps: torch's (compact, keys sorted), other producers', and what is whole of one that ends early."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from hangview.dumps.decode.keys import CONFIG, ENTRIES, STATUS
+from hangview.dumps.decode.machine import container_limit
+from hangview.dumps.decoded import NotADump, Refused
+
+if TYPE_CHECKING:
+    from hangview.schema import Limits
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+def read_json(data: bytes, limits: Limits) -> tuple[Any, int | None]:
+    """The value of a JSON text, and the character at which it stopped making sense (None: it is whole).
+
+    Of one that stops, whole entries and whole header values are kept. Raises Refused on a limit, NotADump if nothing is
+    whole.
+    """
+    if data.count(b"[") + data.count(b"{") > container_limit(limits):
+        raise Refused(f"holds more than {container_limit(limits):,} lists; --max-entries raises the limit")
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        return json.loads(text), None
+    except RecursionError:
+        raise Refused("nests deeper than any dump does") from None
+    except ValueError:  # no JSON, or a number of thousands of digits
+        pass
+    try:
+        return _salvage(text)
+    except RecursionError:
+        raise Refused("nests deeper than any dump does") from None
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _salvage(text: str) -> tuple[Any, int]:
+    at = _skip(text, 0)
+    if text[at : at + 1] == "[":
+        return _elements(text, at)
+    if text[at : at + 1] != "{":
+        raise NotADump("not a flight-recorder dump")
+    return _members(text, at, top=True)
+
+
+def _members(text: str, at: int, *, top: bool = False) -> tuple[dict[Any, Any], int]:
+    """The whole members of an object that starts at ``at``, and where reading stopped."""
+    result: dict[Any, Any] = {}
+    at = _skip(text, at + 1)
+    try:
+        while True:
+            key, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, at)
+            if type(key) is not str or text[at : at + 1] != ":":
+                return result, at
+            at = _skip(text, at + 1)
+            try:
+                result[key], at = _DECODER.raw_decode(text, at)
+            except ValueError:
+                opens = text[at : at + 1]
+                if top and key == ENTRIES and opens == "[":
+                    result[key], at = _elements(text, at)
+                elif top and key in (CONFIG, STATUS) and opens == "{":
+                    result[key], at = _members(text, at)
+                return result, at
+            at = _skip(text, at)
+            if text[at : at + 1] != ",":
+                return result, at
+            at = _skip(text, at + 1)
+    except ValueError:
+        return result, at
+
+
+def _elements(text: str, at: int) -> tuple[list[Any], int]:
+    """The whole objects of an array that starts at ``at``, and where reading stopped."""
+    result: list[Any] = []
+    at = _skip(text, at + 1)
+    try:
+        while True:
+            value, at = _DECODER.raw_decode(text, at)
+            if type(value) is not dict:
+                return result, at
+            result.append(value)
+            at = _skip(text, at)
+            if text[at : at + 1] != ",":
+                return result, at
+            at = _skip(text, at + 1)
+    except ValueError:
+        return result, at
