@@ -1,0 +1,210 @@
+"""The eight sections, their fields and every fixed word in them, as data: another language is one more :class:`Language`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class FieldKind(StrEnum):
+    """How a field is filled in."""
+
+    LINE = "line"  #: one line, at most one prefilled value
+    TEXT = "text"  #: several lines, any number of prefilled values
+    CHOICE = "choice"  #: one of a few answers; another one typed by hand is kept
+    CHECKLIST = "checklist"  #: items to tick
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """A field without its words. ``repeats``: there may be a second one of it (hypotheses). ``optional``: left out of the
+    markdown and the form while it holds nothing, as it asks for nothing."""
+
+    key: str
+    kind: FieldKind
+    repeats: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SectionSpec:
+    key: str
+    fields: tuple[FieldSpec, ...]
+
+
+def _line(key: str, *, optional: bool = False) -> FieldSpec:
+    return FieldSpec(key, FieldKind.LINE, optional=optional)
+
+
+def _text(key: str, *, repeats: bool = False) -> FieldSpec:
+    return FieldSpec(key, FieldKind.TEXT, repeats=repeats)
+
+
+def _choice(key: str) -> FieldSpec:
+    return FieldSpec(key, FieldKind.CHOICE)
+
+
+#: The sections in the order of the contract. Repeating fields stand together and repeat together.
+LAYOUT = (
+    SectionSpec(
+        "versions",
+        (
+            _line("run"),
+            _line("date"),
+            _line("evidence"),
+            _line("attempt", optional=True),
+            _line("torch"),
+            _line("backend"),
+            _line("library"),
+            _line("schema"),
+            _line("driver"),
+        ),
+    ),
+    SectionSpec(
+        "conditions",
+        (
+            _line("model"),
+            _line("input"),
+            _line("batch"),
+            _line("compared"),
+            _choice("changed_count"),
+            _text("changed"),
+        ),
+    ),
+    SectionSpec("groups", (_line("expected"), _text("groups"), _text("hosts"), _text("devices"))),
+    SectionSpec("standing", (_text("standing"),)),
+    SectionSpec("records", (_text("states"), _text("missing"))),
+    SectionSpec("context", (_text("exceptions"), _text("clocks"), _text("delay"))),
+    SectionSpec(
+        "hypothesis",
+        (
+            _text("hypothesis", repeats=True),
+            _text("not_concluded", repeats=True),
+            _text("against", repeats=True),
+            _choice("doubt"),
+            _text("next_test"),
+        ),
+    ),
+    SectionSpec(
+        "way_back",
+        (
+            _line("environment"),
+            _line("checkpoint"),
+            _choice("restore"),
+            FieldSpec("transition", FieldKind.CHECKLIST, optional=True),
+            FieldSpec("trials", FieldKind.CHECKLIST),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Every fixed word of the worksheet in one language. ``origin`` has one ``{}`` for where a prefilled value is from.
+
+    ``sections`` and ``labels`` are keyed as LAYOUT is, ``options`` by choice field, ``items`` by checklist field.
+    """
+
+    code: str
+    title: str
+    intro: str
+    origin: str
+    sections: Mapping[str, str]
+    labels: Mapping[str, str]
+    options: Mapping[str, tuple[str, ...]]
+    items: Mapping[str, tuple[str, ...]]
+
+
+ENGLISH = Language(
+    code="en",
+    title="Incident worksheet",
+    intro="What ends in *(from …)* was filled in from the evidence. `____` is still blank.",
+    origin="from {}",
+    sections={
+        "versions": "Run identifier / PyTorch, backend, communication library, driver versions",
+        "conditions": "Model, input, batch policy / conditions changed against the comparison run",
+        "groups": "Group identifiers / expected ranks / rank → device map",
+        "standing": "Per rank: last completed / next request: kind, count, dtype",
+        "records": "Records that tell requested, started and completed apart / records that are missing",
+        "context": "Exceptions before the communication / uncertainty of clocks and of collection delay",
+        "hypothesis": "Current hypothesis / evidence against it / the next single comparison test",
+        "way_back": "Environment to return to / checkpoint kept / restore check result",
+    },
+    labels={
+        "run": "Run identifier",
+        "date": "Date of the run",
+        "evidence": "Evidence read",
+        "attempt": "Attempt",
+        "torch": "PyTorch",
+        "backend": "Backend",
+        "library": "Communication library",
+        "schema": "Dump schema",
+        "driver": "Driver",
+        "model": "Model",
+        "input": "Input",
+        "batch": "Batch policy",
+        "compared": "Comparison run",
+        "changed_count": "How many conditions changed",
+        "changed": "Conditions changed",
+        "expected": "Ranks expected",
+        "groups": "Groups",
+        "hosts": "Rank → host",
+        "devices": "Rank → device",
+        "standing": "Last completed / next request",
+        "states": "Requested, started, completed",
+        "missing": "Missing records",
+        "exceptions": "Exceptions before the communication",
+        "clocks": "Clock differences",
+        "delay": "Collection delay",
+        "hypothesis": "Hypothesis",
+        "not_concluded": "Must not be concluded",
+        "against": "Evidence against it",
+        "doubt": "Where the doubt that is left lies",
+        "next_test": "Next single comparison test",
+        "environment": "Environment to return to",
+        "checkpoint": "Checkpoint kept",
+        "restore": "Restore check",
+        "transition": "Way back from the new backend of PyTorch 2.15",
+        "trials": "Three trials around the change",
+    },
+    options={
+        "changed_count": ("none", "exactly one", "more than one: compare again with one"),
+        "doubt": ("between processes", "device or stream", "network", "collection of the records", "not known yet"),
+        "restore": ("restored and verified", "restored, not verified", "failed", "not done"),
+    },
+    items={
+        # Facts of PyTorch 2.15: the backend registry of distributed_c10d.py, the release notes on nccl2 and on checkpoints.
+        "transition": (
+            (
+                "set TORCH_DIST_USE_NCCL2=0 on all ranks before any group is created, or ask for the backend nccl-legacy: "
+                "either gives the old backend, in 2.15 only"
+            ),
+            "a success there does not prove a bug in the new backend: timing can hide a race",
+            "going back to 2.14 is a larger step: distributed checkpoints of 2.15 do not load in 2.14 and older",
+            "keep a checkpoint whose restore was verified on the old version, and write trial output elsewhere",
+        ),
+        "trials": (
+            (
+                "groups were made on the intended devices: rank · group · device map, initialisation finished; "
+                "if not: launch layout and group creation settings"
+            ),
+            (
+                "every participant's progress can be compared: records recovered against ranks expected, a reason for each gap; "
+                "if not: collection path, process end records"
+            ),
+            (
+                "the same training finishes and restarts: tolerances, checkpoint, restore result; "
+                "if not: fixed inputs, training settings, storage format"
+            ),
+        ),
+    },
+)
+
+LANGUAGES: Mapping[str, Language] = {ENGLISH.code: ENGLISH}
+
+#: How a blank looks, wherever it stands.
+BLANK = "____"

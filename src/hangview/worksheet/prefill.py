@@ -1,0 +1,357 @@
+"""A worksheet with everything the evidence can say already in it, each line with where it comes from; the rest blank."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from hangview.incident import Role
+from hangview.producers import Completion, producer_of
+from hangview.schema import SourceKind, SourceStatus
+from hangview.text import count, escape
+from hangview.worksheet import evidence
+from hangview.worksheet.hypothesis import first_hypotheses, no_hypothesis_line
+from hangview.worksheet.layout import LANGUAGES
+from hangview.worksheet.model import Item, Prefilled, blank_sheet
+from hangview.worksheet.standing import standing_lines, state_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hangview.incident import Group, Incident
+    from hangview.worksheet.model import Sheet
+
+    Lines = tuple[Prefilled, ...]
+
+#: Lines of one field before the rest is counted instead.
+LINES = 12
+
+_STATES_TOLD = {
+    Completion.RECORDED: "requested, started and completed are told apart",
+    Completion.RETIRED: "requested and over are told apart; started is not recorded, nor whether it ended well",
+    Completion.HOOK: "requested and completed are told apart where the backend says so; started is never recorded",
+}
+_TROUBLE = (SourceStatus.REFUSED, SourceStatus.UNREADABLE, SourceStatus.EMPTY, SourceStatus.CUT, SourceStatus.GROWING)
+
+
+def prefill(incident: Incident, *, language: str = "en", run_date: str = "") -> Sheet:
+    """The worksheet of an incident. The same incident gives the same sheet: ``run_date`` is the only thing it cannot know.
+
+    KeyError for a language that is not built in.
+    """
+    words = LANGUAGES[language]
+    sheet = blank_sheet(language, name=_name(incident))
+    for key, lines_of in _FIELDS.items():
+        sheet = sheet.with_field(replace(sheet[key], prefilled=lines_of(incident)))
+    if run_date.strip():
+        sheet = sheet.with_field(replace(sheet["date"], prefilled=(Prefilled(escape(run_date), "the command line"),)))
+    findings = first_hypotheses(incident)
+    for finding in findings:
+        sheet, _ = sheet.with_finding(finding, incident)
+    if not findings:
+        sheet = sheet.with_field(replace(sheet["hypothesis"], prefilled=(no_hypothesis_line(incident),)))
+    hooked = sorted({source.producer for source in evidence.dumps(incident) if source.producer and _is_hooked(source.producer)})
+    if hooked:
+        origin = f"PyTorch 2.15, as the recorder is {', '.join(escape(name) for name in hooked)}"
+        items = tuple(Item(text, origin) for text in words.items["transition"])
+        sheet = sheet.with_field(replace(sheet["transition"], items=items))
+    return sheet.with_field(replace(sheet["trials"], items=tuple(Item(text) for text in words.items["trials"])))
+
+
+def _name(incident: Incident) -> str:
+    names = [escape(PurePath(path).name or path) for path in incident.paths]
+    return names[0] if len(names) == 1 else ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _is_hooked(producer: str) -> bool:
+    return producer_of(producer).completion is Completion.HOOK
+
+
+# Section 1
+
+
+def _evidence(incident: Incident) -> Lines:
+    if not incident.paths:
+        return ()
+    read = f"{count(len(evidence.dumps(incident)), 'dump')} and {count(len(evidence.logs(incident)), 'log')} read"
+    return (Prefilled(f"{', '.join(escape(path) for path in incident.paths)}: {read}", "the paths that were given"),)
+
+
+def _attempt(incident: Incident) -> Lines:
+    attempts = incident.records.attempts
+    current = next((attempt for attempt in attempts if attempt.current), None)
+    if current is None or len(attempts) < 2:
+        return ()
+    reason = f": {escape(current.reason)}" if current.reason else ""
+    return (Prefilled(f"{current.attempt}, one of {len(attempts)} among the files{reason}", "the files and their times"),)
+
+
+def _backend(incident: Incident) -> Lines:
+    return evidence.per_dump(incident, lambda source: source.producer, "profiling names")
+
+
+def _library(incident: Incident) -> Lines:
+    return evidence.per_dump(incident, lambda source: source.library, "header") or evidence.per_fact(
+        incident, "nccl", "library"
+    )
+
+
+def _schema(incident: Incident) -> Lines:
+    return evidence.per_dump(incident, lambda source: source.version, "header")
+
+
+# Section 3
+
+
+def _expected(incident: Incident) -> Lines:
+    coverage = incident.coverage
+    if not coverage.expected:
+        return ()
+    text = f"{evidence.counted_ranks(coverage.expected)}; records recovered of {len(coverage.read):,}"
+    return (Prefilled(text, "members of the groups and the files found"),)
+
+
+def _groups(incident: Incident) -> Lines:
+    """The groups of findings first, then the large ones; the rest folded by name pattern and size."""
+    worst = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
+    roles: dict[int, int] = {}
+    for lane in incident.lanes:
+        if lane.role is not None:
+            roles[lane.group] = min(roles.get(lane.group, 9), worst[lane.role])
+    ordered = sorted(incident.groups, key=lambda group: (roles.get(group.id, 9), -len(group.ranks), group.id))
+    origins = _group_origins(incident)
+    shown = ordered if len(ordered) <= LINES else ordered[: LINES // 2]
+    lines = [Prefilled(_group_text(group), _group_origin(group, origins)) for group in shown]
+    patterns: defaultdict[tuple[str, int], list[Group]] = defaultdict(list)
+    for group in ordered[len(shown) :]:
+        patterns[re.sub(r"\d+", "N", escape(group.label)), len(group.ranks)].append(group)
+    for (pattern, size), groups in list(patterns.items())[: LINES // 2]:
+        members = {rank for group in groups for rank in group.ranks}
+        text = (
+            f"{pattern}: {count(len(groups), 'more group')} of {count(size, 'rank')}, together {evidence.ranks_text(members)}"
+        )
+        lines.append(Prefilled(text, _group_origin(groups[0], origins)))
+    if len(patterns) > LINES // 2:
+        rest = sum(len(groups) for groups in list(patterns.values())[LINES // 2 :])
+        lines.append(Prefilled(f"{rest:,} more groups", "the groups of hangview report --format json"))
+    return tuple(lines)
+
+
+def _group_text(group: Group) -> str:
+    name, desc = escape(group.name), escape(group.desc)
+    called = f"{name} ({desc})" if desc and desc != name else name or escape(group.label)
+    inferred = "; members inferred from who recorded it" if group.inferred else ""
+    return f"{called}: {evidence.counted_ranks(group.ranks)}{inferred}"
+
+
+def _group_origins(incident: Incident) -> Mapping[str, list[str]]:
+    origins: defaultdict[str, list[str]] = defaultdict(list)
+    sources = incident.records.sources
+    for config in sorted(incident.records.configs, key=lambda config: evidence.by_rank(sources[config.source])):
+        origins[config.name].append(sources[config.source].path)
+    return origins
+
+
+def _group_origin(group: Group, origins: Mapping[str, list[str]]) -> str:
+    if group.inferred:
+        return "the records of its members"
+    paths = origins.get(group.name)
+    return f"group configuration of {evidence.paths_text(paths)}" if paths else "the dumps of its members"
+
+
+def _hosts(incident: Incident) -> Lines:
+    found: dict[int, tuple[str, str]] = {}
+    for source in sorted(
+        incident.records.sources, key=lambda source: (source.kind is not SourceKind.DUMP, *evidence.by_rank(source))
+    ):
+        if source.rank is not None and source.host:
+            found.setdefault(source.rank, (source.host, source.path))
+    return _ranks_by_value(found) or _by_fact(incident, "host")
+
+
+def _devices(incident: Incident) -> Lines:
+    return _by_fact(incident, "device")
+
+
+def _by_fact(incident: Incident, name: str) -> Lines:
+    return _ranks_by_value(
+        {rank: (fact.value, fact.origin) for fact in incident.facts if fact.name == name for rank in fact.ranks}
+    )
+
+
+def _ranks_by_value(found: Mapping[int, tuple[str, str]]) -> Lines:
+    """One line for each value with the ranks that have it: hosts, devices."""
+    ranks: defaultdict[str, list[int]] = defaultdict(list)
+    for rank, (value, _) in sorted(found.items()):
+        ranks[value].append(rank)
+    lines = [
+        Prefilled(f"{evidence.ranks_text(members)} → {escape(value)}", evidence.paths_text(found[rank][1] for rank in members))
+        for value, members in ranks.items()
+    ]
+    if len(lines) > LINES:
+        rest = [rank for members in list(ranks.values())[LINES - 1 :] for rank in members]
+        more = Prefilled(f"{evidence.ranks_text(rest)} → {len(lines) - LINES + 1:,} more", "hangview check")
+        lines = [*lines[: LINES - 1], more]
+    return tuple(lines)
+
+
+# Section 5
+
+
+def _states(incident: Incident) -> Lines:
+    producers: defaultdict[str, list[str]] = defaultdict(list)
+    for source in evidence.dumps(incident):
+        if source.producer:
+            producers[source.producer].append(source.path)
+    told = tuple(
+        Prefilled(
+            f"{escape(name)}: {_STATES_TOLD[producer_of(name).completion]}", f"profiling names of {evidence.paths_text(paths)}"
+        )
+        for name, paths in sorted(producers.items())
+    )
+    return told + state_lines(incident)
+
+
+def _missing(incident: Incident) -> Lines:
+    reasons: defaultdict[str, list[int]] = defaultdict(list)
+    for rank, reason in sorted(incident.coverage.missing.items()):
+        reasons[escape(reason)].append(rank)
+    where = "the ranks expected and the files found"
+    lines = [Prefilled(f"{evidence.ranks_text(ranks)}: {reason}", where) for reason, ranks in reasons.items()]
+    if not lines and incident.coverage.expected:
+        lines.append(Prefilled(f"no rank: records of all {len(incident.coverage.expected):,} were recovered", where))
+    troubled = sorted((s for s in incident.records.sources if s.status in _TROUBLE), key=evidence.by_rank)
+    lines += [
+        Prefilled(f"{source.status.value}: {escape(source.reason or 'no reason known')}", escape(source.path))
+        for source in troubled
+    ]
+    if len(lines) > LINES:
+        lines = [*lines[: LINES - 1], Prefilled(f"{len(lines) - LINES + 1:,} more", "hangview check")]
+    for having, text in (
+        ([s for s in evidence.dumps(incident) if s.wrapped], "the ring buffer overwrote older records"),
+        ([s for s in evidence.dumps(incident) if s.only_active], "only unfinished records were written"),
+    ):
+        if having:
+            ranks = [source.rank for source in having if source.rank is not None]
+            lines.append(Prefilled(f"{evidence.ranks_text(ranks)}: {text}", evidence.paths_text(s.path for s in having)))
+    unjudged = Counter(escape(lane.note) or "no reason known" for lane in incident.lanes if not lane.judged)
+    lines += [
+        Prefilled(f"not judged: {count(number, 'lane')}: {note}", "the dumps") for note, number in sorted(unjudged.items())
+    ]
+    return tuple(lines)
+
+
+# Section 6
+
+
+def _exceptions(incident: Incident) -> Lines:
+    read = evidence.logs(incident)
+    if not read:
+        return (Prefilled("no log was among the files read", "the paths that were given"),)
+    sources = incident.records.sources
+    ends = incident.logs.ends if incident.logs is not None else ()
+    own = sorted((end for end in ends if not end.follower), key=lambda end: (not end.before_communication, end.rank, end.what))
+    lines = []
+    for end in own[:LINES]:
+        when = "before communication" if end.before_communication else "in or after communication"
+        where = f"{escape(sources[end.line.source].path)}, line {end.line.number}"
+        lines.append(Prefilled(f"rank {end.rank}, {when}: {escape(end.what)}", where))
+    if len(own) > LINES:
+        lines.append(
+            Prefilled(f"{len(own) - LINES:,} more: {evidence.ranks_text(end.rank for end in own[LINES:])}", "the logs")
+        )
+    followers = sorted({end.rank for end in ends if end.follower})
+    if followers:
+        paths = dict.fromkeys(sources[end.line.source].path for end in ends if end.follower)
+        lines.append(Prefilled(f"{evidence.ranks_text(followers)}: ended by the end of others", evidence.paths_text(paths)))
+    if not lines:
+        lines.append(Prefilled("none found", evidence.paths_text(source.path for source in read)))
+    return tuple(lines)
+
+
+def _clocks(incident: Incident) -> Lines:
+    clocks = sorted(incident.clocks, key=lambda clock: (-abs(clock.offset_ns), clock.ranks))
+    lines = []
+    if len(clocks) > 1:
+        apart = max(clock.offset_ns for clock in clocks) - min(clock.offset_ns for clock in clocks)
+        lines.append(Prefilled(f"clocks differ by up to {evidence.seconds(apart)}", "completed calls"))
+    for clock in clocks[:LINES]:
+        sign = "-" if clock.offset_ns < 0 else "+"
+        offset = f"{sign}{evidence.seconds(clock.offset_ns)} against the median, ± {evidence.seconds(clock.spread_ns)}"
+        lines.append(Prefilled(f"{evidence.ranks_text(clock.ranks)}: {offset}", count(clock.calls, "completed call")))
+    if len(clocks) > LINES:
+        lines.append(Prefilled(f"{len(clocks) - LINES:,} more with smaller differences", "completed calls"))
+    return tuple(lines)
+
+
+def _delay(incident: Incident) -> Lines:
+    """How far apart the newest records lie: what is known of when each dump was written, as no dump holds that time."""
+    if incident.entries.is_empty():
+        return ()
+    import polars as pl
+
+    newest = (
+        incident.entries.select("rank", pl.max_horizontal("created_ns", "started_ns", "completed_ns").alias("time"))
+        .drop_nulls()
+        .group_by("rank")
+        .agg(pl.col("time").max())
+        .sort("time", "rank")
+    )
+    if newest.height < 2:
+        return ()
+    (first, earliest), (last, latest) = newest.row(0), newest.row(-1)
+    text = (
+        f"the newest records lie {evidence.seconds(latest - earliest)} apart, rank {first} first, rank {last} last; "
+        "differences of clocks are in it"
+    )
+    return (Prefilled(text, "times of the newest record of each rank"),)
+
+
+# Sections 7 and 8
+
+
+def _next_test(incident: Incident) -> Lines:
+    for finding in first_hypotheses(incident):
+        if finding.compare_first:
+            where = f"the finding “{finding.kind.value.replace('_', ' ')}”"
+            return (Prefilled(f"compare {escape(finding.compare_first)}; change nothing else", where),)
+    return ()
+
+
+def _trials(incident: Incident) -> Lines:
+    if not incident.coverage.expected:
+        return ()
+    expected = len(incident.coverage.expected)
+    known = {rank for fact in incident.facts if fact.name == "device" for rank in fact.ranks}
+    recovered = f"records recovered: {len(incident.coverage.read):,} of {count(expected, 'rank')} expected"
+    return (
+        Prefilled(f"devices known: {len(known):,} of {count(expected, 'rank')}", "the files read"),
+        Prefilled(recovered, "the ranks expected and the files found"),
+    )
+
+
+_FIELDS: Mapping[str, Callable[[Incident], Lines]] = {
+    "run": lambda incident: evidence.per_fact(incident, "run", "job"),
+    "evidence": _evidence,
+    "attempt": _attempt,
+    "torch": lambda incident: evidence.per_fact(incident, "torch"),
+    "backend": _backend,
+    "library": _library,
+    "schema": _schema,
+    "driver": lambda incident: evidence.per_fact(incident, "driver", "cuda"),
+    "expected": _expected,
+    "groups": _groups,
+    "hosts": _hosts,
+    "devices": _devices,
+    "standing": standing_lines,
+    "states": _states,
+    "missing": _missing,
+    "exceptions": _exceptions,
+    "clocks": _clocks,
+    "delay": _delay,
+    "next_test": _next_test,
+    "trials": _trials,
+}
