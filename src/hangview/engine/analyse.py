@@ -1,0 +1,161 @@
+"""Records in, Incident out: the order in which the parts of the engine are put to work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.engine import calls as calls_room
+from hangview.engine import findings, groups, p2p, readings, stalls, waits, windows
+from hangview.engine.view import View
+from hangview.incident import COLLECTIVE, Coverage, Incident, Kind, Lane, Role, Verdict, Wait, p2p_lane
+from hangview.incident import Side
+from hangview.schema import SourceKind, SourceStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.engine.calls import Calls
+    from hangview.engine.p2p import Traffic
+    from hangview.engine.stalls import Mismatch, Stall
+    from hangview.engine.waits import Graph
+    from hangview.engine.windows import Windows
+    from hangview.incident import Finding, Group
+    from hangview.logs.evidence import LogEvidence
+    from hangview.schema import Records
+
+
+def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[str] = ()) -> Incident:
+    """Line the ranks up, find the first disagreement of every group, and where the waiting ends."""
+    grouping = groups.resolve(records)
+    entries = readings.read(records, grouping)
+    names = readings.families(records)
+    calls = calls_room.line_up(records, entries, names)
+    found_windows = windows.windows(records, grouping, calls, entries)
+    traffic = p2p.traffic(records, grouping.groups, entries)
+    found_stalls = stalls.stalls(records, grouping.groups, calls, found_windows, names)
+    graph = waits.build(records, found_windows, found_stalls, traffic)
+    quiet = _quiet(records, grouping.groups, calls, found_stalls)
+    case = findings.Case(records, grouping.groups, found_windows, found_stalls, traffic, graph, quiet, grouping.disputed)
+    found, leads = findings.find(case)
+    lanes = _lanes(grouping.groups, calls, found_windows, traffic, found)
+    view = View(records, grouping.groups, entries, calls, found_windows, traffic, graph, lanes, names)
+    return Incident(
+        paths=tuple(paths),
+        verdict=_verdict(records, calls, traffic, found),
+        leads=leads,
+        findings=found,
+        coverage=_coverage(records, grouping.groups, found_windows),
+        groups=grouping.groups,
+        lanes=lanes,
+        waits=_waits(graph),
+        clocks=(),
+        facts=(),
+        records=records,
+        entries=entries,
+        view=view,
+        logs=logs,
+    )
+
+
+_DIVERGES = frozenset({Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE, Kind.DIFFERENT_DTYPE})
+
+
+def _verdict(records: Records, calls: Calls, traffic: Traffic, found: tuple[Finding, ...]) -> Verdict:
+    if any(f.role is not Role.NOTE or f.kind in _DIVERGES for f in found):
+        return Verdict.DIVERGENCE
+    if not any(s.usable for s in records.sources) or (calls.rows.is_empty() and not traffic.lanes):
+        return Verdict.NOT_ENOUGH_EVIDENCE
+    return Verdict.NO_HANG
+
+
+def _coverage(records: Records, found: tuple[Group, ...], known: Windows) -> Coverage:
+    read = {s.rank for s in records.sources if s.usable and s.rank is not None}
+    expected = read | {r for g in found for r in g.ranks}
+    expected |= {
+        s.rank
+        for s in records.sources
+        if s.rank is not None and s.kind is SourceKind.DUMP and s.status is not SourceStatus.OTHER_ATTEMPT
+    }
+    missing = {}
+    for rank in sorted(expected - read):
+        reasons = [s for s in records.sources if s.rank == rank and s.kind is SourceKind.DUMP]
+        missing[rank] = f"{reasons[0].path}: {reasons[0].reason or reasons[0].status}" if reasons else "no dump file"
+    return Coverage(tuple(sorted(expected)), tuple(sorted(read)), missing)
+
+
+def _quiet(
+    records: Records, found: tuple[Group, ...], calls: Calls, open_calls: dict[tuple[int, int], Stall]
+) -> tuple[tuple[int, int, int, Mismatch], ...]:
+    """Calls that differ between ranks although they are over: the first of each group and kind, and how many there are."""
+    table = calls.by_seq.filter(
+        pl.col("op_differs")
+        | pl.col("size_differs")
+        | pl.col("dtype_differs")
+        | (pl.col("exchange") & (pl.col("sent") != pl.col("received")))
+    )
+    out: dict[tuple[int, str], tuple[int, int, Mismatch]] = {}
+    for row in table.sort("group", "seq").iter_rows(named=True):
+        group, seq = row["group"], row["seq"]
+        stalled = open_calls.get((group, seq))
+        beyond = [s for g, s in open_calls if g == group and open_calls[g, s].mismatch and s <= seq]
+        if group in calls.unjudged or (stalled and stalled.mismatch) or beyond:
+            continue
+        kind = "op" if row["op_differs"] else "size" if row["size_differs"] or row["exchange"] else "dtype"
+        if (group, kind) in out:
+            first, count, found_mismatch = out[group, kind]
+            out[group, kind] = (first, count + 1, found_mismatch)
+            continue
+        mismatch = stalls.mismatch(records, found[group], calls.at(group, seq).iter_rows(named=True), calls, 0)
+        if mismatch is not None:
+            out[group, kind] = (seq, 1, mismatch)
+    return tuple(
+        (group, seq, count, mismatch) for (group, _), (seq, count, mismatch) in sorted(out.items(), key=lambda x: x[0])
+    )
+
+
+def _waits(graph: Graph) -> tuple[Wait, ...]:
+    sides = {
+        waits.Arrow.HOST: Side.HOST,
+        waits.Arrow.DEVICE: Side.DEVICE,
+        waits.Arrow.PAIRED: Side.DEVICE,
+        waits.Arrow.UNKNOWN: Side.UNKNOWN,
+    }
+    return tuple(
+        Wait(e.rank, e.on, *e.place, side=sides[e.arrow], observed=e.arrow is not waits.Arrow.UNKNOWN)
+        for edges in graph.edges.values()
+        for e in edges
+    )
+
+
+def _lanes(
+    found: tuple[Group, ...], calls: Calls, known: Windows, traffic: Traffic, told: tuple[Finding, ...]
+) -> tuple[Lane, ...]:
+    """Lanes with what was found on them: leads first, then waiting, then the rest by group."""
+    roles: dict[tuple[int, str], tuple[Role, int | None]] = {}
+    rank_of = {Role.LEAD: 0, Role.WAITING: 1, Role.NOTE: 2}
+    for finding in told:
+        if finding.group is None or finding.lane is None:
+            continue
+        key = (finding.group, finding.lane)
+        if key not in roles or rank_of[finding.role] < rank_of[roles[key][0]]:
+            roles[key] = (finding.role, finding.seq)
+    spans = {
+        g: (a, b) for g, a, b in calls.rows.group_by("group").agg(a=pl.col("seq").min(), b=pl.col("seq").max()).iter_rows()
+    }
+    out = []
+    for group in found:
+        newest = max((known[group.id, r].newest or 0 for r in group.ranks), default=0)
+        role, seq = roles.get((group.id, COLLECTIVE), (None, None))
+        if group.id in spans or newest or role:
+            first, front = spans.get(group.id, (max(newest, 1), newest))
+            reason = calls.unjudged.get(group.id, "")
+            out.append(Lane(group.id, COLLECTIVE, first, max(front, newest, seq or 0), seq, role, not reason, reason))
+    for (g, src, dst), lane in traffic.lanes.items():
+        role, seq = roles.get((g, p2p_lane(src, dst)), (None, None))
+        count = max(lane.send.count, lane.recv.count)
+        out.append(Lane(g, p2p_lane(src, dst), 1, max(count, seq or 0), seq, role, lane.judged, lane.note))
+    order = {Role.LEAD: 0, Role.WAITING: 1, Role.NOTE: 2, None: 3}
+    out.sort(key=lambda lane: (order[lane.role], lane.lane != COLLECTIVE, lane.group, lane.lane))
+    return tuple(out)

@@ -1,0 +1,151 @@
+"""What must agree between the ranks of one call: op, element counts, dtypes, by the rules of each operation.
+
+Element counts are compared, not shapes: ``all_gather_into_tensor`` takes reshaped outputs, and equal counts of another
+shape are the same on the wire. NCCL asks for equal count and dtype on all ranks of a collective; what it leaves open
+(uneven all-to-all, outputs on the root only) is not judged here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.incident import SignatureSide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hangview.schema import Op, Records, Signature
+
+#: No member of these completes before every member has requested: completion of one proves the request of all.
+FULL = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"})
+#: One rank gives or takes: others may be over before it, and the root is not recorded.
+ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
+
+#: Views of one payload: a cast on one side changes the name only (FORMAT: Byte against Float8 and Bool).
+_BYTE_VIEWS = frozenset({"Byte", "Char", "Bool"})
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What one record asks of the others. None: not judged."""
+
+    op: str
+    sizes: tuple[int, ...] | None
+    dtypes: tuple[str, ...] | None
+    sent: int  #: elements in all inputs
+    received: int  #: elements in all outputs
+
+
+def key_of(op: Op, signature: Signature) -> Key:
+    """The comparison key of one record."""
+    sent = tuple(prod(shape) for shape in signature.input_sizes)
+    received = tuple(prod(shape) for shape in signature.output_sizes)
+    return Key(op.family, _sizes(op.family, sent, received), _dtypes(op.family, signature), sum(sent), sum(received))
+
+
+def _sizes(family: str, sent: tuple[int, ...], received: tuple[int, ...]) -> tuple[int, ...] | None:
+    if family in ("all_reduce", "broadcast", "reduce"):
+        return sent or received or None
+    if family == "gather":
+        return (sum(sent),) if sent else None
+    if family == "scatter":
+        return (sum(received),) if received else None
+    if family in ("all_gather", "reduce_scatter"):
+        return (sum(sent), sum(received)) if sent or received else None
+    return None  # all_to_all is judged by its totals, barriers carry nothing, unknown operations are not judged
+
+
+def _dtypes(family: str, signature: Signature) -> tuple[str, ...] | None:
+    said = {*(signature.input_dtypes or ()), *(signature.output_dtypes or ())}
+    if not said or family not in FULL | ROOTED or family == "barrier":
+        return None
+    plain = {"Byte" if d in _BYTE_VIEWS or d.startswith("Float8") else d for d in said}
+    return tuple(sorted(plain))
+
+
+def combine(parts: Sequence[Key], closing: str | None) -> Key:
+    """The key of a coalesced call: its members in order, under the operation that its closing entry names.
+
+    An uneven all_gather is one ``_broadcast_oop`` per member and a closing ``ALLGATHER_coalesced``; the parts differ from
+    each other and agree between ranks.
+    """
+    sizes = tuple(n for part in parts for n in (part.sizes or ()))
+    dtypes = sorted({d for part in parts for d in (part.dtypes or ())})
+    ops = sorted({part.op for part in parts})
+    op = closing if closing and closing != "batch_end" else "+".join(ops) if ops else "batch_end"
+    return Key(op, sizes or None, tuple(dtypes) or None, sum(p.sent for p in parts), sum(p.received for p in parts))
+
+
+def key_table(
+    records: Records, pairs: Iterable[tuple[int, int]], extra: Mapping[int, Key]
+) -> tuple[pl.DataFrame, tuple[Key, ...]]:
+    """Integer ids of the parts of the keys of distinct (op, signature) pairs, to be joined to calls.
+
+    Columns ``op``, ``signature``, ``op_key``, ``size_key``, ``dtype_key`` (null: not judged), ``sent``, ``received``, ``key``;
+    ``extra`` gives the keys of combined signatures, whose op column is then ignored.
+    """
+    keys: list[Key] = []
+    rows = []
+    ids: tuple[dict[object, int], dict[object, int], dict[object, int]] = ({}, {}, {})
+    for op, signature in sorted(pairs):
+        key = extra.get(signature) or key_of(records.ops[op], records.signatures[signature])
+        parts: tuple[object, object, object] = (key.op, key.sizes, key.dtypes)
+        numbers = [None if p is None else ids[i].setdefault(p, len(ids[i])) for i, p in enumerate(parts)]
+        rows.append((op, signature, *numbers, key.sent, key.received, len(keys)))
+        keys.append(key)
+    schema = {
+        "op": pl.UInt32,
+        "signature": pl.UInt32,
+        "op_key": pl.UInt32,
+        "size_key": pl.UInt32,
+        "dtype_key": pl.UInt32,
+        "sent": pl.Int64,
+        "received": pl.Int64,
+        "key": pl.UInt32,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row"), tuple(keys)
+
+
+def describe(signature: Signature, family: str = "") -> str:
+    """A signature in a few words: "1,024 × Float", "in 4 → out 32 × Half", "" when nothing was recorded."""
+    sent = [prod(shape) for shape in signature.input_sizes]
+    received = [prod(shape) for shape in signature.output_sizes]
+    kinds = sorted({*(signature.input_dtypes or ()), *(signature.output_dtypes or ())})
+    dtype = " × " + "/".join(kinds) if kinds else ""
+    if not sent and not received:
+        return ""
+    if sent == received or not received or family in ("all_reduce", "broadcast", "reduce"):
+        return _count(sent or received) + dtype
+    return f"in {_count(sent) if sent else 'nothing'} → out {_count(received)}{dtype}"
+
+
+def _count(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"{numbers[0]:,}"
+    return f"{sum(numbers):,} in {len(numbers)} tensors"
+
+
+def sides(members: Mapping[int, tuple[str, object, str]], unobserved: int) -> tuple[SignatureSide, ...]:
+    """Ranks by what they requested, most ranks first, then lowest rank.
+
+    ``members`` maps a rank to (op as recorded, what is compared, text). The first side is the reference only if it stays the
+    largest whatever the ``unobserved`` members requested: on less nobody may be named.
+    """
+    by_key: dict[object, list[int]] = {}
+    said: dict[object, tuple[str, str]] = {}
+    for rank in sorted(members):
+        op, key, text = members[rank]
+        by_key.setdefault(key, []).append(rank)
+        said.setdefault(key, (op, text))
+    ordered = sorted(by_key.items(), key=lambda item: (-len(item[1]), item[1][0]))
+    counts = [len(ranks) for _, ranks in ordered]
+    clear = len(counts) == 1 or counts[0] - counts[1] > unobserved
+    clear = clear and 2 * counts[0] > sum(counts)
+    return tuple(
+        SignatureSide(tuple(ranks), said[key][0], said[key][1], reference=clear and i == 0)
+        for i, (key, ranks) in enumerate(ordered)
+    )

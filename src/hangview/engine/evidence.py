@@ -1,0 +1,177 @@
+"""Evidence lines: what was seen, in which file, at which record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hangview.incident import COLLECTIVE, Evidence
+from hangview.text import fold_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hangview.engine.p2p import Traffic
+    from hangview.engine.stalls import Stall
+    from hangview.engine.waits import Place
+    from hangview.engine.windows import Window, Windows
+    from hangview.incident import Group, SignatureSide
+    from hangview.schema import Records
+
+#: So many ranks get a line each; more are folded into one that names an example.
+_EACH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Puts places, ranks and records into words."""
+
+    records: Records
+    groups: tuple[Group, ...]
+    windows: Windows
+    traffic: Traffic
+
+    def ranks(self, ranks: Iterable[int]) -> str:
+        """ "rank 3", "ranks 0-2", "no rank"."""
+        ordered = sorted(ranks)
+        if not ordered:
+            return "no rank"
+        return f"rank {ordered[0]}" if len(ordered) == 1 else f"ranks {fold_ranks(ordered, 12)}"
+
+    def op_at(self, stalls: Mapping[tuple[int, int], Stall], place: Place) -> str:
+        if place[1] == COLLECTIVE:
+            return stalls[place[0], place[2]].family
+        return "send/recv"
+
+    def call(self, stalls: Mapping[tuple[int, int], Stall], place: Place) -> str:
+        label = self.groups[place[0]].label
+        if place[1] == COLLECTIVE:
+            return f"{self.op_at(stalls, place)} {place[2]} of {label}"
+        return f"{place[1]} of {label} (number {place[2]})"
+
+    def file(self, source: int | None, record: int | None) -> str:
+        if source is None:
+            return ""
+        path = self.records.sources[source].path
+        return f" ({path}, record {record})" if record is not None else f" ({path})"
+
+    def window(self, place: Place, rank: int) -> Window | None:
+        return self.windows.get((place[0], rank))
+
+    def absent(self, place: Place, ranks: Sequence[int]) -> tuple[Evidence, ...]:
+        """Why these ranks count as not having requested."""
+        lines = []
+        for rank in ranks[:_EACH]:
+            window = self.window(place, rank)
+            if window is None:
+                continue
+            if place[1] != COLLECTIVE:
+                lines.append(self._lane_end(place, rank, window))
+                continue
+            text = f"rank {rank}: {window.reason}{self.file(window.source, window.newest_record)}"
+            lines.append(Evidence(text, window.source, window.newest_record))
+        return (*lines, *self._more(ranks))
+
+    def _lane_end(self, place: Place, rank: int, window: Window) -> Evidence:
+        source, target = (int(x) for x in place[1].removeprefix("p2p ").split("->"))
+        lane = self.traffic.lanes[place[0], source, target]
+        end = lane.end(rank)
+        word = "sends" if rank == source else "receives"
+        return Evidence(
+            f"rank {rank}: {end.count} {word} on {place[1]} in its records, none of them open{self.file(window.source, None)}",
+            window.source,
+        )
+
+    def requests(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> tuple[Evidence, ...]:
+        """The records of the open requests."""
+        lines = []
+        if place[1] != COLLECTIVE:
+            source, target = (int(x) for x in place[1].removeprefix("p2p ").split("->"))
+            lane = self.traffic.lanes[place[0], source, target]
+            for rank in ranks[:_EACH]:
+                for request in lane.end(rank).open[:1]:
+                    name = self.records.ops[request.op].text
+                    text = f"rank {rank}: {name}, requested and not over{self.file(request.source, request.record_id)}"
+                    lines.append(Evidence(text, request.source, request.record_id))
+            return (*lines, *self._more(ranks))
+        stall = stalls[place[0], place[2]]
+        rows = {row["rank"]: row for row in stall.rows}
+        for rank in ranks[:_EACH]:
+            row = rows.get(rank)
+            if row is None:
+                window = self.window(place, rank)
+                lines.append(Evidence(f"rank {rank}: its counters show {stall.seq} requested and not completed",
+                                      window.source if window else None))  # fmt: skip
+                continue
+            state = _READING.get(row["reading"], "requested")
+            name = self.records.ops[row["op"]].name
+            text = f"rank {rank}: {name} {stall.seq} {state}{self.file(row['source'], row['record_id'])}"
+            lines.append(Evidence(text, row["source"], row["record_id"]))
+        return (*lines, *self._more(ranks))
+
+    def sides(self, place: Place, sides: Sequence[SignatureSide]) -> tuple[Evidence, ...]:
+        """One line a side, with the record of its first rank."""
+        lines = []
+        for side in sides:
+            window = self.window(place, side.ranks[0])
+            source = window.source if window else None
+            what = f"{side.op} of {side.text}" if side.text else side.op
+            count = f" ({len(side.ranks)} of {len(self.groups[place[0]].ranks)})"
+            lines.append(Evidence(f"{self.ranks(side.ranks)}{count}: {what}{self.file(source, None)}", source))
+        return tuple(lines)
+
+    def unseen(self, place: Place, ranks: Sequence[int]) -> tuple[Evidence, ...]:
+        lines = []
+        for rank in ranks[:_EACH]:
+            window = self.window(place, rank)
+            if window is not None:
+                text = f"rank {rank}: {window.above.word}: {window.reason}"
+                lines.append(Evidence(text, window.source))
+        return (*lines, *self._more(ranks))
+
+    def reasons(self, place: Place, ranks: Sequence[int]) -> str:
+        """Why nothing tells, folded: "no dump (rank 3)"."""
+        by_word: dict[str, list[int]] = {}
+        for rank in ranks:
+            window = self.window(place, rank)
+            by_word.setdefault(window.above.word if window else "not recorded", []).append(rank)
+        if len(by_word) == 1:
+            return next(iter(by_word))
+        return ", ".join(f"{word} ({self.ranks(rs)})" for word, rs in sorted(by_word.items()))
+
+    def lag(self, ranks: Sequence[int], place: Place) -> Evidence:
+        window = self.window(place, ranks[0])
+        done = window.last_done if window else None
+        where = self.groups[place[0]].label
+        return Evidence(
+            f"{self.ranks(ranks)}: {place[2]} of {where} is not over here although others completed it"
+            + (f" (last completed {done})" if done is not None else ""),
+            window.source if window else None,
+        )
+
+    def order(self, ranks: Sequence[int], places: Iterable[Place]) -> tuple[Evidence, ...]:
+        """The order in which each rank issued its open calls."""
+        lines = []
+        groups = sorted({p[0] for p in places})
+        for rank in ranks[:_EACH]:
+            mine = sorted(
+                (w.open_position, self.groups[g].label, w.open_seq, w.source)
+                for g in groups
+                if (w := self.windows.get((g, rank))) is not None and w.open_position is not None
+            )
+            if mine:
+                calls = ", then ".join(f"{label} {seq}" for _, label, seq, _ in mine)
+                lines.append(Evidence(f"rank {rank}: open in the order {calls}{self.file(mine[0][3], None)}", mine[0][3]))
+        return (*lines, *self._more(ranks))
+
+    def _more(self, ranks: Sequence[int]) -> tuple[Evidence, ...]:
+        rest = ranks[_EACH:]
+        return (Evidence(f"and {len(rest)} more of the same kind: {self.ranks(rest)}"),) if rest else ()
+
+
+_READING = {
+    2: "requested, ended (well or badly is not recorded)",
+    3: "started, not completed",
+    4: "requested, not completed",
+    5: "requested, failed or timed out",
+}

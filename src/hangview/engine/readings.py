@@ -1,0 +1,146 @@
+"""From records as written to records as read: group, lane, op family, and what the state means.
+
+This is where a producer's habits (hangview.producers) become one vocabulary; nothing behind it asks for a producer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.producers import Completion, producer_of
+from hangview.schema import CellState
+
+if TYPE_CHECKING:
+    from hangview.engine.groups import Grouping
+    from hangview.schema import Records
+
+#: Values of the column ``lane``.
+COLLECTIVE, P2P, BATCH_END, CONTROL = 0, 1, 2, 3
+
+#: Readings of a request that is not over.
+OPEN = (int(CellState.REQUESTED), int(CellState.STARTED), int(CellState.FAILED))
+DONE = (int(CellState.COMPLETED), int(CellState.ENDED))
+
+
+def read(records: Records, grouping: Grouping) -> pl.DataFrame:
+    """``records.entries`` with the columns added:
+
+    * ``group``: Group.id
+    * ``lane``: COLLECTIVE, P2P (sends and receives), BATCH_END (closes a batch of P2P), CONTROL (splits, windows)
+    * ``family``: id into the sorted tuple that :func:`families` gives
+    * ``reading``: CellState as UInt8; a member of a coalesced batch has its closing entry's (members never move by
+      themselves: PyTorch issue 137969)
+    * ``closed``: for P2P, whether a closing entry of its batch is there; null where there are no batches
+    """
+    frame = records.entries.join(grouping.of_label, on=["source", "label"], how="left", maintain_order="left")
+    frame = frame.join(_op_table(records), on="op", how="left", maintain_order="left")
+    newest = frame.group_by("source").agg(newest_ns=pl.col("created_ns").max())
+    frame = frame.join(newest, on="source", how="left", maintain_order="left").with_columns(reading=_reading())
+    frame = _lanes(frame)
+    return frame.drop("completion", "newest_ns", "closes")
+
+
+def families(records: Records) -> tuple[str, ...]:
+    """Op families by their id in the column ``family``."""
+    return tuple(sorted({op.family for op in records.ops}))
+
+
+def _op_table(records: Records) -> pl.DataFrame:
+    ids = {name: i for i, name in enumerate(families(records))}
+    modes = {Completion.RECORDED: 0, Completion.RETIRED: 1, Completion.HOOK: 2}
+    return pl.DataFrame(
+        {
+            "op": list(range(len(records.ops))),
+            "family": [ids[op.family] for op in records.ops],
+            "completion": [modes[producer_of(op.library).completion] for op in records.ops],
+            "closes": [op.closes_batch for op in records.ops],
+            "peers": [op.family in ("send", "recv") for op in records.ops],
+            "control": [op.family == "control" for op in records.ops],
+        },
+        schema={
+            "op": pl.UInt32,
+            "family": pl.UInt16,
+            "completion": pl.UInt8,
+            "closes": pl.Boolean,
+            "peers": pl.Boolean,
+            "control": pl.Boolean,
+        },
+    )
+
+
+def _reading() -> pl.Expr:
+    """CellState of each record by itself.
+
+    "completed" later than the record's own time-out, with nothing issued after it, is the mark of an abort
+    (PyTorch PR 119249): the communicator's kernels end when it is torn down.
+    """
+    state, retired, mode = pl.col("state"), pl.col("retired"), pl.col("completion")
+    completed = state == 2
+    aborted = (
+        completed
+        & (pl.col("timeout_ms") > 0)
+        & (pl.col("completed_ns") - pl.col("created_ns") > pl.col("timeout_ms") * 1_000_000)
+        & (pl.col("completed_ns") >= pl.col("newest_ns"))
+    ).fill_null(value=False)
+    code = {s: pl.lit(int(s), dtype=pl.UInt8) for s in CellState}
+    return (
+        pl.when(mode == 1)
+        .then(pl.when(retired).then(code[CellState.ENDED]).otherwise(code[CellState.REQUESTED]))
+        .when(aborted)
+        .then(code[CellState.FAILED])
+        .when(completed)
+        .then(code[CellState.COMPLETED])
+        .when(retired & (mode == 2))
+        .then(code[CellState.ENDED])
+        .when(retired)
+        .then(code[CellState.FAILED])
+        .when(state == 1)
+        .then(code[CellState.STARTED])
+        .otherwise(code[CellState.REQUESTED])
+    )
+
+
+def _lanes(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sort records into lanes and give members of a batch the state of its closing entry.
+
+    Members of one P2P batch and its closing entry share both numbers (collective_seq_id, p2p_seq_id); about torch 2.5 the
+    batch took the next collective number instead of a P2P one, which the pair of numbers covers too.
+    """
+    p2p = pl.col("is_p2p") | pl.col("peers")
+    frame = frame.with_columns(
+        lane=pl.when(p2p).then(P2P).when(pl.col("control")).then(CONTROL).otherwise(COLLECTIVE).cast(pl.UInt8)
+    ).drop("peers", "control")
+    closing = frame.filter(pl.col("closes"))
+    if closing.is_empty():
+        return frame.with_columns(closed=pl.lit(None, dtype=pl.Boolean))
+    key = ["source", "label", "seq", "p2p_seq"]
+    batches = frame.filter(pl.col("lane") == P2P).select(key).unique().with_columns(of_p2p=pl.lit(value=True))
+    plain = (
+        frame.filter((pl.col("lane") == COLLECTIVE) & ~pl.col("closes"))
+        .select("source", "label", "seq")
+        .unique()
+        .with_columns(of_calls=pl.lit(value=True))
+    )
+    with_p2p = batches.select("source", "label").unique().with_columns(group_p2p=pl.lit(value=True))
+    closing = (
+        closing.select(*key, "position", closing_reading=pl.col("reading"))
+        .join(batches, on=key, how="left")
+        .join(plain, on=["source", "label", "seq"], how="left")
+        .join(with_p2p, on=["source", "label"], how="left")
+        .with_columns(pl.col("of_p2p", "of_calls", "group_p2p").fill_null(value=False))
+        # a closing entry whose members are gone ends a P2P batch only where this rank uses P2P in the group at all
+        .with_columns(of_p2p=pl.col("of_p2p") | (pl.col("group_p2p") & ~pl.col("of_calls")))
+    )
+    ends = closing.filter("of_p2p").select("source", "position", end=pl.lit(value=True))
+    states = closing.filter("of_p2p").group_by(key).agg(pl.col("closing_reading").last(), closed=pl.lit(value=True))
+    frame = frame.join(ends, on=["source", "position"], how="left", maintain_order="left").join(
+        states, on=key, how="left", maintain_order="left"
+    )
+    is_p2p = pl.col("lane") == P2P
+    return frame.with_columns(
+        lane=pl.when(pl.col("end").fill_null(value=False)).then(pl.lit(BATCH_END, dtype=pl.UInt8)).otherwise("lane"),
+        reading=pl.when(is_p2p & pl.col("closed").fill_null(value=False)).then("closing_reading").otherwise("reading"),
+        closed=pl.when(is_p2p).then(pl.col("closed").fill_null(value=False)),
+    ).drop("end", "closing_reading")

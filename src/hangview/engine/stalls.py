@@ -1,0 +1,211 @@
+"""Unfinished calls: who requested them, who did not, whom nothing tells of, and whether the requests agree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.engine import compare
+from hangview.engine.readings import DONE
+from hangview.incident import COLLECTIVE, Kind
+from hangview.schema import CellState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from hangview.engine.calls import Calls
+    from hangview.engine.windows import Windows
+    from hangview.incident import Group, SignatureSide
+    from hangview.schema import Records
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Members of one call asked for different things. ``minority`` is empty where nobody may be named."""
+
+    kind: Kind
+    sides: tuple[SignatureSide, ...]
+    minority: tuple[int, ...]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """One collective call that somebody requested and has not finished.
+
+    ``waiting``: members whose request is open; ``done``: members that finished it; ``missing``: observed not to have
+    requested it; ``absent``: those of them whose dump does not know the group; ``unobserved``: nothing tells.
+    """
+
+    group: int
+    seq: int
+    family: str
+    waiting: tuple[int, ...]
+    done: tuple[int, ...]
+    missing: tuple[int, ...]
+    absent: tuple[int, ...]
+    unobserved: tuple[int, ...]
+    older: tuple[int, ...]  #: of the unobserved, those whose dump is older than the others' request
+    positions: Mapping[int, int]  #: rank -> place of its record in its file
+    mismatch: Mismatch | None = None
+    passed: bool = False  #: some member completed this call or a later one
+    rows: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    lane: str = COLLECTIVE
+
+
+def stalls(
+    records: Records, groups: tuple[Group, ...], calls: Calls, windows: Windows, families: tuple[str, ...]
+) -> dict[tuple[int, int], Stall]:
+    """Stalls by (group, seq): for each member of a group, the first call that it has not finished."""
+    wanted = _open_seqs(groups, calls, windows)
+    rows = _rows_at(calls, {(g, s) for g, by_rank in wanted.items() for s in by_rank.values()})
+    proved = _proved(calls, windows, groups)
+    out = {}
+    for group in groups:
+        by_seq: dict[int, list[int]] = defaultdict(list)
+        for rank, seq in wanted.get(group.id, {}).items():
+            by_seq[seq].append(rank)
+        for seq, waiting in sorted(by_seq.items()):
+            out[group.id, seq] = _stall(
+                records, group, seq, sorted(waiting), rows[group.id, seq], windows, calls, families, proved
+            )
+    return out
+
+
+def _open_seqs(groups: tuple[Group, ...], calls: Calls, windows: Windows) -> dict[int, dict[int, int]]:
+    """group -> rank -> seq of its first unfinished request.
+
+    Where a recorder only says that a work is over, not how (gloo, hooks), the request of a call that another member was
+    observed not to have made counts as unfinished: it cannot have ended well.
+    """
+    out: dict[int, dict[int, int]] = {}
+    ended_at: dict[tuple[int, int], list[int]] = {}
+    for group in groups:
+        if group.id in calls.unjudged:
+            continue
+        mine = [windows[group.id, r] for r in group.ranks]
+        found = {w.rank: w.open_seq for w in mine if w.open_seq is not None}
+        short = [w.newest for w in mine if w.covers and w.newest is not None]
+        front = max((w.newest for w in mine if w.newest is not None), default=0)
+        if short and min(short) < front:
+            first = min(short) + 1
+            ended_at[group.id, first] = [w.rank for w in mine if w.newest is not None and w.newest >= first]
+        out[group.id] = found
+    for (group_id, seq), found_rows in _rows_at(calls, set(ended_at)).items():
+        for row in found_rows:
+            if row["reading"] == CellState.ENDED and seq < out[group_id].get(row["rank"], seq + 1):
+                out[group_id][row["rank"]] = seq
+    return {g: found for g, found in out.items() if found}
+
+
+def _rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    out: dict[tuple[int, int], list[dict[str, Any]]] = {place: [] for place in places}
+    if not places:
+        return out
+    table = pl.DataFrame(sorted(places), schema={"group": pl.Int32, "seq": pl.Int64}, orient="row")
+    for row in calls.rows.join(table, on=["group", "seq"], how="semi").sort("group", "seq", "rank").iter_rows(named=True):
+        out[row["group"], row["seq"]].append(row)
+    return out
+
+
+def _proved(calls: Calls, windows: Windows, groups: tuple[Group, ...]) -> dict[int, dict[int, int]]:
+    """group -> rank -> newest seq that the rank's records or counters say it completed (ended ones do not count)."""
+    done = calls.rows.filter(pl.col("reading") == int(CellState.COMPLETED)).group_by("group", "rank").agg(pl.col("seq").max())
+    out: dict[int, dict[int, int]] = defaultdict(dict)
+    for group, rank, seq in done.iter_rows():
+        out[group][rank] = seq
+    ended = set(calls.rows.filter(pl.col("reading") == int(CellState.ENDED)).select("group").unique()["group"].to_list())
+    for group in groups:
+        for rank in group.ranks:
+            window = windows[group.id, rank]
+            if group.id not in ended and window.last_done is not None:
+                out[group.id][rank] = max(out[group.id].get(rank, 0), window.last_done)
+    return out
+
+
+def _stall(
+    records: Records,
+    group: Group,
+    seq: int,
+    waiting: list[int],
+    rows: list[dict[str, Any]],
+    windows: Windows,
+    calls: Calls,
+    families: tuple[str, ...],
+    proved: dict[int, dict[int, int]],
+) -> Stall:
+    requested = {row["rank"] for row in rows}
+    missing, absent, unobserved, older = [], [], [], []
+    for rank in sorted(group.ranks):
+        window = windows[group.id, rank]
+        if rank in requested or (window.newest is not None and window.newest >= seq):
+            continue
+        if window.covers:
+            missing.append(rank)
+        elif window.above is CellState.GROUP_ABSENT:
+            missing.append(rank)
+            absent.append(rank)
+        else:
+            unobserved.append(rank)
+            if window.above is CellState.BEFORE_DUMP:
+                older.append(rank)
+    family = _family(rows, families)
+    done = sorted(row["rank"] for row in rows if row["reading"] in DONE and row["rank"] not in waiting)
+    ahead = [r for r, newest in proved.get(group.id, {}).items() if newest >= seq and r not in waiting]
+    return Stall(
+        group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), tuple(missing), tuple(absent), tuple(unobserved),
+        tuple(older), {row["rank"]: row["position"] for row in rows},
+        mismatch(records, group, rows, calls, len(unobserved)), bool(ahead) and family in compare.FULL, tuple(rows),
+    )  # fmt: skip
+
+
+def _family(rows: list[dict[str, Any]], families: tuple[str, ...]) -> str:
+    counts: dict[str, int] = defaultdict(int)
+    for row in rows:
+        counts[families[row["family"]]] += 1
+    return min(counts, key=lambda name: (-counts[name], name)) if counts else "call"
+
+
+def mismatch(
+    records: Records, group: Group, rows: Iterable[Mapping[str, Any]], calls: Calls, unobserved: int
+) -> Mismatch | None:
+    """What the members' requests of one call disagree on: first the operation, then sizes, then dtypes."""
+    rows = list(rows)
+    if len(rows) < 2:
+        return None
+    for kind, column in (
+        (Kind.DIFFERENT_OP, "op_key"),
+        (Kind.DIFFERENT_SIZE, "size_key"),
+        (Kind.DIFFERENT_DTYPE, "dtype_key"),
+    ):
+        judged = [row for row in rows if row[column] is not None]
+        if len({row[column] for row in judged}) > 1:
+            members = {row["rank"]: (_op_name(records, row), row[column], _text(records, calls, row)) for row in judged}
+            found = compare.sides(members, unobserved)
+            minority = [r for side in found[1:] for r in side.ranks] if found[0].reference else []
+            return Mismatch(kind, found, tuple(sorted(minority)))
+    if all(calls.keys[row["key"]].op == "all_to_all" for row in rows) and len(rows) == len(group.ranks):
+        sent, received = sum(row["sent"] for row in rows), sum(row["received"] for row in rows)
+        if sent != received:
+            found = compare.sides({row["rank"]: (_op_name(records, row), 0, "") for row in rows}, 1)
+            detail = (
+                f"all inputs sum to {sent:,} elements, all outputs to {received:,}; the split between pairs is not recorded"
+            )
+            return Mismatch(Kind.DIFFERENT_SIZE, found, (), detail)
+    return None
+
+
+def _op_name(records: Records, row: Mapping[str, Any]) -> str:
+    op: int = row["op"]
+    return records.ops[op].name
+
+
+def _text(records: Records, calls: Calls, row: Mapping[str, Any]) -> str:
+    if row["signature"] < len(records.signatures):
+        return compare.describe(records.signatures[row["signature"]], records.ops[row["op"]].family)
+    key = calls.keys[row["key"]]
+    return f"{row['parts']} records, in {key.sent:,} → out {key.received:,}"

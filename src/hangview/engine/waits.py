@@ -1,0 +1,268 @@
+"""Who waits for whom, across groups, and where the chains end.
+
+An arrow from r to m means: r has an unfinished request that m did not make (host side), or that m made behind an earlier
+unfinished one of its own (device side). Ranks at the end of the arrows that wait for nobody are where to look first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from hangview.incident import COLLECTIVE, p2p_lane
+from hangview.schema import SourceStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hangview.engine.p2p import LaneEnd, P2PLane, Request, Traffic
+    from hangview.engine.stalls import Stall
+    from hangview.engine.windows import Windows
+    from hangview.schema import Records
+
+Place = tuple[int, str, int]  #: (group, lane, seq)
+
+
+class Arrow(Enum):
+    HOST = "host"  #: the target was observed not to have requested the call
+    DEVICE = "device"  #: the target requested it, but an earlier request of its own is unfinished
+    PAIRED = "paired"  #: both ends of a send and receive are there, neither is over
+    UNKNOWN = "unknown"  #: nothing tells whether the target requested it
+
+
+class End(Enum):
+    """Where a rank's own unfinished call leads when it leads to no other rank."""
+
+    MISMATCH = "mismatch"
+    DEVICE = "device"  #: all members requested the same, and none of them is held by an earlier call
+    LAG = "lag"  #: others finished it: what is unfinished is this rank's own
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    rank: int
+    on: int
+    place: Place
+    arrow: Arrow
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """``edges`` by waiting rank; ``ends``: rank -> {place: how it ends}; ``waiting``: ranks that wait for someone or sit in a
+    call that cannot go on; ``sinks``: waited for on the host side, and waiting for nobody; ``lagging``: rank -> places."""
+
+    edges: Mapping[int, tuple[Edge, ...]]
+    ends: Mapping[int, Mapping[Place, End]]
+    sinks: tuple[int, ...]
+    lagging: Mapping[int, tuple[Place, ...]]
+    cycles: tuple[tuple[int, ...], ...] = ()
+    paired: tuple[tuple[int, ...], ...] = ()  #: cycles of nothing but paired sends and receives
+    blind: Mapping[int, tuple[Edge, ...]] = field(default_factory=dict)  #: unobserved rank -> arrows to it
+
+    def reach(self, rank: int) -> frozenset[int]:
+        """Every rank that ``rank`` waits for, directly or through others."""
+        seen: set[int] = set()
+        todo = [rank]
+        while todo:
+            for edge in self.edges.get(todo.pop(), ()):
+                if edge.on not in seen:
+                    seen.add(edge.on)
+                    todo.append(edge.on)
+        return frozenset(seen)
+
+
+def build(records: Records, windows: Windows, found: Mapping[tuple[int, int], Stall], traffic: Traffic) -> Graph:
+    """The wait graph of all stalls and open sends and receives."""
+    first = _first_open(found, windows, traffic)
+    lag_at: dict[int, list[Place]] = defaultdict(list)
+    edges: dict[int, list[Edge]] = defaultdict(list)
+    ends: dict[int, dict[Place, End]] = defaultdict(dict)
+    for stall in found.values():
+        _collective(stall, first, edges, ends, lag_at)
+    _sends_and_receives(records, windows, traffic, first, edges, ends, lag_at)
+
+    hard = {r for r, places in ends.items() if any(e is not End.LAG for e in places.values())}
+    waiting = {r for r, out in edges.items() if out} | hard
+    targets = {e.on for out in edges.values() for e in out if e.arrow is Arrow.HOST}
+    blind: dict[int, list[Edge]] = defaultdict(list)
+    for out in edges.values():
+        for edge in out:
+            if edge.arrow is Arrow.UNKNOWN:
+                blind[edge.on].append(edge)
+    cycles, paired = _cycles(edges, ends)
+    return Graph(
+        {r: tuple(sorted(out, key=_edge_order)) for r, out in sorted(edges.items())},
+        ends,
+        tuple(sorted(targets - waiting)),
+        {r: tuple(sorted(set(places))) for r, places in sorted(lag_at.items())},
+        cycles,
+        paired,
+        {r: tuple(sorted(out, key=_edge_order)) for r, out in sorted(blind.items())},
+    )
+
+
+def _edge_order(edge: Edge) -> tuple[int, int, str, int, str]:
+    return edge.on, edge.place[0], edge.place[1], edge.place[2], edge.arrow.value
+
+
+def _first_open(found: Mapping[tuple[int, int], Stall], windows: Windows, traffic: Traffic) -> dict[int, tuple[int, Place]]:
+    """rank -> (position in its file, place) of its first unfinished request over all lanes."""
+    first: dict[int, tuple[int, Place]] = {}
+
+    def offer(rank: int, position: int | None, place: Place) -> None:
+        if position is not None and (rank not in first or position < first[rank][0]):
+            first[rank] = (position, place)
+
+    for (group, seq), stall in found.items():
+        for rank in stall.waiting:
+            if not (stall.passed and not stall.missing):
+                offer(rank, stall.positions.get(rank, windows[group, rank].open_position), (group, COLLECTIVE, seq))
+    for lane in traffic.lanes.values():
+        for end in (lane.send, lane.recv):
+            for request in end.open[:1]:
+                offer(end.rank, request.position, _place(lane, request))
+    return first
+
+
+def _place(lane: P2PLane, request: Request) -> Place:
+    return lane.group, p2p_lane(lane.source, lane.target), request.number
+
+
+def _collective(
+    stall: Stall,
+    first: Mapping[int, tuple[int, Place]],
+    edges: dict[int, list[Edge]],
+    ends: dict[int, dict[Place, End]],
+    lag_at: dict[int, list[Place]],
+) -> None:
+    place = (stall.group, COLLECTIVE, stall.seq)
+    held = {
+        m: first[m][1]
+        for m, position in stall.positions.items()
+        if m in first and first[m][1] != place and first[m][0] < position
+    }
+    for rank in stall.waiting:
+        edges[rank].extend(Edge(rank, m, place, Arrow.HOST) for m in stall.missing)
+        edges[rank].extend(Edge(rank, m, place, Arrow.UNKNOWN) for m in stall.unobserved)
+        if stall.mismatch is not None:
+            ends[rank][place] = End.MISMATCH
+        elif stall.missing or stall.unobserved:
+            continue
+        elif stall.passed:
+            ends[rank][place] = End.LAG
+            lag_at[rank].append(place)
+        elif first.get(rank, (0, place))[1] == place:
+            if held:
+                edges[rank].extend(Edge(rank, m, place, Arrow.DEVICE) for m in sorted(held) if m != rank)
+            else:
+                ends[rank][place] = End.DEVICE
+
+
+def _sends_and_receives(
+    records: Records,
+    windows: Windows,
+    traffic: Traffic,
+    first: Mapping[int, tuple[int, Place]],
+    edges: dict[int, list[Edge]],
+    ends: dict[int, dict[Place, End]],
+    lag_at: dict[int, list[Place]],
+) -> None:
+    usable = {s.rank: s for s in records.sources if s.usable}
+    blind = {r for _, r in windows if r not in usable or usable[r].status is SourceStatus.CUT}
+    blind |= {w.rank for w in windows.values() if w.above.name == "BEFORE_DUMP"}
+    members: dict[int, int] = defaultdict(int)
+    for group, _ in windows:
+        members[group] += 1
+    lagging = set(lag_at)
+    for lane in traffic.lanes.values():
+        for mine, other in ((lane.send, lane.recv), (lane.recv, lane.send)):
+            for i, request in enumerate(mine.open):
+                place = _place(lane, request)
+                answer = _answer(lane, mine, other, i, request, pair=members[lane.group] == 2)
+                if not lane.judged:
+                    ends[mine.rank][place] = End.UNJUDGED
+                elif answer == "over" or (answer == "none" and mine.rank in lagging and not lane.counted):
+                    ends[mine.rank].setdefault(place, End.LAG)
+                elif answer == "open":
+                    if first[mine.rank][1] == place:
+                        edges[mine.rank].append(Edge(mine.rank, other.rank, place, Arrow.PAIRED))
+                else:
+                    arrow = Arrow.UNKNOWN if other.rank in blind else Arrow.HOST
+                    edges[mine.rank].append(Edge(mine.rank, other.rank, place, arrow))
+                    break  # what is queued behind it on the same lane adds nothing
+
+
+def _answer(lane: P2PLane, mine: LaneEnd, other: LaneEnd, index: int, request: Request, *, pair: bool) -> str:
+    """Whether the other end has made the matching request: "open", "over" or "none"."""
+    if lane.counted:
+        if other.count < request.number:
+            return "none"
+        return "open" if any(r.number == request.number for r in other.open) else "over"
+    if index < len(other.open):
+        return "open"
+    if pair and request.p2p_seq is not None and other.newest_p2p is not None and other.newest_p2p >= request.p2p_seq:
+        return "over"  # two members: both count the same sends and receives
+    return "none"
+
+
+def _cycles(
+    edges: Mapping[int, Iterable[Edge]], ends: Mapping[int, Mapping[Place, End]]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Cycles that nothing outside explains: groups of ranks that reach each other and nothing else."""
+    out_of = {r: sorted({e.on for e in out}) for r, out in edges.items()}
+    hard = {(e.rank, e.on) for out in edges.values() for e in out if e.arrow is not Arrow.PAIRED}
+    closed: list[tuple[int, ...]] = []
+    soft: list[tuple[int, ...]] = []
+    for component in _components(out_of):
+        inside = set(component)
+        leaves = any(on not in inside for r in component for on in out_of.get(r, ()))
+        stuck = any(e is not End.LAG for r in component for e in ends.get(r, {}).values())
+        if len(component) < 2 or leaves or stuck:
+            continue
+        real = any((r, on) in hard for r in component for on in out_of[r])
+        (closed if real else soft).append(tuple(sorted(component)))
+    return tuple(sorted(closed)), tuple(sorted(soft))
+
+
+def _components(out_of: Mapping[int, list[int]]) -> list[list[int]]:
+    """Strongly connected components (Tarjan's algorithm without recursion: a job may have thousands of ranks)."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    on_stack: set[int] = set()
+    stack: list[int] = []
+    found: list[list[int]] = []
+    for root in sorted(out_of):
+        if root in index:
+            continue
+        work = [(root, iter(out_of.get(root, ())))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in index:
+                    index[target] = low[target] = len(index)
+                    stack.append(target)
+                    on_stack.add(target)
+                    work.append((target, iter(out_of.get(target, ()))))
+                    break
+                if target in on_stack:
+                    low[node] = min(low[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        component.append(member)
+                        if member == node:
+                            break
+                    found.append(component)
+    return found

@@ -1,0 +1,249 @@
+"""How far each rank's records reach in each group, and what a missing record beyond that means.
+
+No verdict from absence without a reason for the absence: a rank "did not request" only where its own records or counters
+reach up to that seq and stop below it, and nothing shows that its dump is older than the others' request.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.engine.calls import COMPLETED
+from hangview.engine.readings import DONE, OPEN
+from hangview.schema import CellState, SourceStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hangview.engine.calls import Calls
+    from hangview.engine.groups import Grouping
+    from hangview.schema import GroupStatus, Records, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One rank in one group's collective lane.
+
+    ``newest`` is the newest seq it requested, by entry or by its own counters; 0 means "none yet, and that was observed";
+    None means that nothing tells. ``above``, ``inside`` and ``below`` say what a missing record beyond ``newest``, between
+    ``oldest`` and ``newest`` and before ``oldest`` is.
+    """
+
+    group: int
+    rank: int
+    source: int | None
+    oldest: int | None
+    newest: int | None
+    newest_from: str  # "entry", "counter", "nothing"
+    newest_record: int | None  #: record_id of the newest entry
+    last_done: int | None
+    open_seq: int | None  #: first unfinished request
+    open_position: int | None  #: its place in the file; None when only the counters tell
+    above: CellState
+    inside: CellState
+    below: CellState
+    reason: str  #: why ``above`` is what it is
+
+    @property
+    def covers(self) -> bool:
+        """Whether a call beyond ``newest`` was observed not to be requested."""
+        return self.above is CellState.NOT_REQUESTED and self.newest is not None
+
+
+Windows = dict[tuple[int, int], Window]
+
+
+def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.DataFrame) -> Windows:
+    """Windows of all members of all groups, keyed by (group, rank)."""
+    sources = {s.rank: i for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
+    seen = _from_entries(calls)
+    counters = _from_counters(records, grouping)
+    libraries = _libraries(records, entries)
+    out: Windows = {}
+    for group in grouping.groups:
+        for rank in group.ranks:
+            source = sources.get(rank)
+            if source is None:
+                out[group.id, rank] = _nothing(group.id, rank, None, CellState.NO_DUMP, _why_no_dump(records, rank))
+                continue
+            row = seen.get((group.id, rank))
+            counter = counters.get((group.id, rank))
+            if row is None and counter is None:
+                absent = (source, group.id) in grouping.configured
+                out[group.id, rank] = _unrecorded(group.id, rank, source, records.sources[source], absent, libraries)
+            else:
+                out[group.id, rank] = _window(group.id, rank, source, records.sources[source], row, counter)
+    return _older_dumps(out, calls, {g.id for g in grouping.groups if g.inferred})
+
+
+def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
+    reading, seq = pl.col("reading"), pl.col("seq")
+    table = calls.rows.group_by("group", "rank").agg(
+        oldest=seq.min(),
+        newest=seq.max(),
+        newest_record=pl.col("record_id").filter(seq == seq.max()).last(),
+        last_done=seq.filter(reading.is_in(DONE)).max(),
+        open_seq=seq.filter(reading.is_in(OPEN)).min(),
+        open_position=pl.col("position")
+        .filter(reading.is_in(OPEN))
+        .get(seq.filter(reading.is_in(OPEN)).arg_min(), null_on_oob=True),
+    )
+    return {(r["group"], r["rank"]): r for r in table.iter_rows(named=True)}
+
+
+def _from_counters(records: Records, grouping: Grouping) -> dict[tuple[int, int], GroupStatus]:
+    """Counters that can be compared with sequence numbers, by (group, rank)."""
+    by_name: dict[str, list[tuple[int, frozenset[int]]]] = defaultdict(list)
+    for group in grouping.groups:
+        by_name[group.name].append((group.id, frozenset(group.ranks)))
+    out = {}
+    for status in records.statuses:
+        rank = records.sources[status.source].rank
+        if status.name is None or status.enqueued is None or rank is None:
+            continue
+        homes = [g for g, members in by_name.get(status.name, ()) if rank in members]
+        if len(homes) == 1:
+            out[homes[0], rank] = status
+    return out
+
+
+def _libraries(records: Records, entries: pl.DataFrame) -> tuple[dict[int, str], dict[int, str]]:
+    """The library that recorded a group, and the one that a source holds: a file of the hook holds one backend only."""
+    text = [op.library for op in records.ops]
+    by_group: dict[int, Counter[str]] = defaultdict(Counter)
+    by_source: dict[int, Counter[str]] = defaultdict(Counter)
+    for group, source, op, n in entries.group_by("group", "source", "op").len().iter_rows():
+        by_source[source][text[op]] += n
+        if group is not None:
+            by_group[group][text[op]] += n
+    return (
+        {g: min(c, key=lambda k: (-c[k], k)) for g, c in by_group.items()},
+        {s: min(c, key=lambda k: (-c[k], k)) for s, c in by_source.items()},
+    )
+
+
+def _window(
+    group: int, rank: int, source: int, info: Source, row: Mapping[str, int | None] | None, counter: GroupStatus | None
+) -> Window:
+    row = row or {}
+    newest, oldest, done = row.get("newest"), row.get("oldest"), row.get("last_done")
+    open_seq, open_position = row.get("open_seq"), row.get("open_position")
+    origin = "entry"
+    if counter is not None and counter.enqueued is not None:
+        told = max(counter.enqueued, 0)
+        if newest is None or told > newest:
+            newest, origin = told, "counter"
+        completed = max(counter.completed or 0, 0)
+        done = max(done or 0, completed) or None
+        if oldest is None and 0 < completed < told:
+            open_seq = completed + 1  # its record is gone, its counters remember it
+    cut = info.status is SourceStatus.CUT and (counter is None or counter.enqueued is None)
+    below = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else CellState.NOT_RECORDED
+    inside = CellState.OMITTED if info.only_active else CellState.CUT if cut else CellState.NOT_RECORDED
+    if origin == "counter":
+        inside = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else inside
+    if cut:
+        above, reason = CellState.CUT, f"its file ends early; newest entry kept is {newest}"
+    elif newest == 0:
+        above, reason = CellState.NOT_REQUESTED, "its counters say that it requested nothing here yet"
+    elif origin == "counter":
+        above, reason = CellState.NOT_REQUESTED, f"its counters stop at {newest}"
+    elif info.status is SourceStatus.CUT:
+        above, reason = CellState.NOT_REQUESTED, f"its file ends early, but its counters stop at {newest}"
+    else:
+        above, reason = CellState.NOT_REQUESTED, f"dump is whole, newest entry is {newest}"
+    return Window(
+        group, rank, source, oldest, newest, origin, row.get("newest_record"), done, open_seq, open_position,
+        above, inside, below, reason,
+    )  # fmt: skip
+
+
+def _nothing(group: int, rank: int, source: int | None, state: CellState, reason: str) -> Window:
+    return Window(group, rank, source, None, None, "nothing", None, None, None, None, state, state, state, reason)
+
+
+def _unrecorded(
+    group: int, rank: int, source: int, info: Source, configured: bool, libraries: tuple[dict[int, str], dict[int, str]]
+) -> Window:
+    """A usable dump without any record or counter of the group: evidence only if nothing can have been lost."""
+    of_group, of_source = libraries
+    if source in of_source and group in of_group and of_source[source] != of_group[group]:
+        reason = f"its dump holds {of_source[source]} records only, this group was recorded by {of_group[group]}"
+        return _nothing(group, rank, source, CellState.NOT_RECORDED, reason)
+    if info.status is SourceStatus.CUT:
+        return _nothing(group, rank, source, CellState.CUT, "its file ends before any record of this group")
+    if info.wrapped:
+        return _nothing(group, rank, source, CellState.OVERWRITTEN, "its ring buffer holds no record of this group any more")
+    if info.only_active:
+        return _nothing(
+            group, rank, source, CellState.OMITTED, "its dump leaves completed entries out and has no counter for this group"
+        )
+    if not info.configured and not info.entries:
+        return _nothing(group, rank, source, CellState.NOT_RECORDED, "its recorder was off: no entries, no groups, no counters")
+    whole = replace(
+        _nothing(group, rank, source, CellState.NOT_REQUESTED, "dump is whole and holds no request in this group"), newest=0
+    )
+    if configured or not info.configured:
+        return whole
+    return replace(whole, above=CellState.GROUP_ABSENT, reason="dump is whole and does not know this group")
+
+
+def _why_no_dump(records: Records, rank: int) -> str:
+    for source in records.sources:
+        if source.rank == rank and source.kind == "dump" and source.reason:
+            return f"{source.path}: {source.reason}"
+    return "no dump file of this rank was found"
+
+
+def _older_dumps(found: Windows, calls: Calls, inferred: set[int]) -> Windows:
+    """Take back "not requested" where the dump is older than what the others completed with that rank.
+
+    A completed call of the kind that needs every member (compare.FULL) proves that each member had requested it. A member
+    whose records stop below was written before; one that has no records at all was not recording.
+    """
+    proved = (
+        calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full") & ~pl.col("op_differs"))
+        .group_by("group")
+        .agg(pl.col("seq").max())
+    )
+    limit = {g: s for g, s in proved.iter_rows() if g not in inferred and g not in calls.unjudged}
+    stale = {
+        (w.rank, w.newest == 0)
+        for (group, _), w in found.items()
+        if w.newest is not None
+        and w.above in (CellState.NOT_REQUESTED, CellState.GROUP_ABSENT)
+        and w.newest < limit.get(group, 0)
+    }
+    older = {rank for rank, never in stale if not never}
+    silent = {rank for rank, never in stale if never} - older
+    out = {}
+    for key, window in found.items():
+        changed = window
+        if window.source is not None and window.rank in older and window.covers:
+            changed = replace(
+                window,
+                above=CellState.BEFORE_DUMP,
+                reason=f"its dump was written before calls that others completed with it; newest here is {window.newest}",
+            )
+        elif window.source is not None and window.rank in silent and window.newest == 0:
+            changed = replace(
+                window,
+                newest=None,
+                above=CellState.NOT_RECORDED,
+                inside=CellState.NOT_RECORDED,
+                below=CellState.NOT_RECORDED,
+                reason="its dump has no record here, although others completed calls that needed it",
+            )
+        out[key] = changed
+    return out
+
+
+def completed_seq(calls: Calls, group: int) -> int:
+    """Newest seq that any member completed, 0 when none."""
+    rows = calls.rows.filter((pl.col("group") == group) & (pl.col("reading") == COMPLETED))
+    newest = rows["seq"].max()
+    return int(newest) if isinstance(newest, int) else 0

@@ -1,0 +1,64 @@
+"""What to compare first and what must not be concluded, per kind of finding: the words of the product, in one place."""
+
+from __future__ import annotations
+
+from hangview.incident import Kind
+
+COMPARE_FIRST: dict[Kind, str] = {
+    Kind.NOT_REQUESTED: (
+        "{ranks}'s path before communication: data loading, branches, exceptions; does an exception belong to this run, "
+        "did the process end after it?"
+    ),
+    Kind.NO_COLLECTIVE: (
+        "whether {ranks} got past start-up: process alive, groups created on the intended device, exceptions before the "
+        "first collective"
+    ),
+    Kind.GROUP_ABSENT: "group creation on {ranks}: was the group created there, on which device, is the process still inside?",
+    Kind.DIFFERENT_OP: "the branch that chose the call, the order of calls and the group's identity on {ranks}",
+    Kind.DIFFERENT_SIZE: "the input, batch and tensor construction on {ranks}",
+    Kind.DIFFERENT_DTYPE: "dtype conversion and mixed-precision settings on {ranks}",
+    Kind.NOT_COMPLETED: "GPU execution errors, stream progress, the communication path and earlier errors on {ranks}",
+    Kind.PARTLY_COMPLETED: "GPU execution errors, stream progress and earlier errors on {ranks}, where it is not over",
+    Kind.NOT_OBSERVED: (
+        "collection for {ranks}: path, permission, time the process ended, what the collection covered; "
+        "whether the process lived"
+    ),
+    Kind.ORDER_CYCLE: "the order in which {ranks} issue collectives of these groups, also across threads and async calls",
+    Kind.UNPAIRED_P2P: "the schedule of sends and receives on both ends: does {ranks} expect this message at all?",
+    Kind.GROUP_MISMATCH: "group creation: order, arguments and members on every rank that knows this name",
+    Kind.DIFFERENT_CALL_SITE: "where {ranks} issues the call from: a skipped or repeated call before this seq",
+    Kind.STRAGGLER: "what {ranks} does before the call: input, load on the host, clock",
+    Kind.PROCESS_ENDED: "{ranks}'s log before that line: does it belong to this run, what came first?",
+    Kind.WAITING: "nothing here: look at the lead that these ranks wait for",
+}
+
+NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
+    Kind.NOT_REQUESTED: (
+        "that a rank which timed out or printed first is at fault",
+        "that the network is sound",
+    ),
+    Kind.NO_COLLECTIVE: ("why it stopped", "anything about speed: it never communicated"),
+    Kind.GROUP_ABSENT: ("that the rank skipped the call: it may be inside the creation of the group",),
+    Kind.DIFFERENT_OP: ("anything about the network equipment", "that the majority is right, only that they differ"),
+    Kind.DIFFERENT_SIZE: ("a lack of memory", "that the majority is right, only that they differ"),
+    Kind.DIFFERENT_DTYPE: ("that an equal element count makes it safe", "that the majority is right, only that they differ"),
+    Kind.NOT_COMPLETED: ("that the network is the proven reason", "that any one of these ranks is at fault"),
+    Kind.PARTLY_COMPLETED: ("that the network is the proven reason", "that the ranks which finished are sound"),
+    Kind.NOT_OBSERVED: ("that {ranks} skipped the call", "that {ranks} is at fault"),
+    Kind.ORDER_CYCLE: ("that one of these ranks is at fault: each waits for another", "anything about the network"),
+    Kind.UNPAIRED_P2P: ("that the sender is right and the receiver wrong, or the other way round", "that the network is sound"),
+    Kind.GROUP_MISMATCH: ("which rank's view is right",),
+    Kind.DIFFERENT_CALL_SITE: ("that the first visible difference in op or size is where it began",),
+    Kind.STRAGGLER: ("a hang", "differences below the clock uncertainty"),
+    Kind.PROCESS_ENDED: ("that the end of the process and the hang have one reason", "that the network is sound"),
+    Kind.WAITING: ("that these ranks are at fault: they wait",),
+}
+
+
+def compare_first(kind: Kind, who: str) -> str:
+    """What to look at first for ``who`` ("rank 3", "ranks 0-2")."""
+    return COMPARE_FIRST[kind].format(ranks=who)
+
+
+def not_concluded(kind: Kind, who: str) -> tuple[str, ...]:
+    return tuple(text.format(ranks=who) for text in NOT_CONCLUDED[kind])
