@@ -1,0 +1,126 @@
+"""Ranks expected against ranks recovered, and the sources worth a word: what the answer rests on, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.schema import SourceKind, SourceStatus
+from hangview.text import count, escape, fold_ranks, name_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hangview.incident import Incident
+    from hangview.schema import Source
+
+#: Parts of a folded rank list before "…": keeps a line short where every second rank is meant.
+RANK_PARTS = 12
+#: Sources with a word to say that are named one by one before "… more".
+SOURCES = 10
+
+#: Statuses that a reader of the report should know about, the worst first.
+_TROUBLE = (
+    SourceStatus.REFUSED,
+    SourceStatus.UNREADABLE,
+    SourceStatus.EMPTY,
+    SourceStatus.CUT,
+    SourceStatus.GROWING,
+    SourceStatus.OTHER_ATTEMPT,
+    SourceStatus.SUPERSEDED,
+)
+
+
+def hosts(incident: Incident) -> dict[int, str]:
+    """The host of each rank, where a source names one (a dump before a log)."""
+    found: dict[int, str] = {}
+    for source in sorted(incident.records.sources, key=lambda source: source.kind is not SourceKind.DUMP):
+        if source.rank is not None and source.host:
+            found.setdefault(source.rank, escape(source.host))
+    return found
+
+
+def missing_by_reason(incident: Incident) -> list[tuple[tuple[int, ...], str, str]]:
+    """Ranks without a usable dump, those with the same reason on the same host together: (ranks, host or "", reason)."""
+    where = hosts(incident)
+    folded: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for rank, reason in incident.coverage.missing.items():
+        folded[where.get(rank, ""), escape(reason)].append(rank)
+    return sorted((tuple(sorted(ranks)), host, reason) for (host, reason), ranks in folded.items())
+
+
+def missing_lines(incident: Incident) -> list[str]:
+    """One line for each group of :func:`missing_by_reason`: ``"missing  ranks 12-13 on node-03 (2 ranks): no file"``."""
+    lines = []
+    for ranks, host, reason in missing_by_reason(incident):
+        number = f" ({len(ranks):,} ranks)" if len(ranks) > 1 else ""
+        lines.append(f"missing: {name_ranks(ranks, RANK_PARTS)}{f' on {host}' if host else ''}{number}: {reason}")
+    return lines
+
+
+def attempt_lines(incident: Incident) -> list[str]:
+    """Which start of the job is shown, when the files hold more than one."""
+    attempts = incident.records.attempts
+    if len(attempts) < 2:
+        return []
+    return [
+        f"attempt {attempt.attempt}: {name_ranks(attempt.ranks, RANK_PARTS)}, "
+        f"{'shown here' if attempt.current else 'left out'}{f' ({escape(attempt.reason)})' if attempt.reason else ''}"
+        for attempt in sorted(attempts, key=lambda attempt: attempt.attempt)
+    ]
+
+
+def coverage_lines(incident: Incident) -> tuple[str, ...]:
+    """Ranks expected, read and missing with the reason; attempts; lanes that were not judged."""
+    coverage = incident.coverage
+    read = fold_ranks(coverage.read, RANK_PARTS) or "none"
+    lines = [f"{len(coverage.read):,} of {count(len(coverage.expected), 'rank')} read: {read}"]
+    lines += missing_lines(incident)
+    lines += attempt_lines(incident)
+    unjudged = Counter(escape(lane.note) or "no reason given" for lane in incident.lanes if not lane.judged)
+    lines += [f"not judged: {count(number, 'lane')}: {note}" for note, number in sorted(unjudged.items())]
+    return tuple(lines)
+
+
+def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, ...]:
+    """What was read, in numbers, then each source that was not read whole, with its reason."""
+    sources = incident.records.sources
+    dumps = [source for source in sources if source.usable]
+    logs = [source for source in sources if source.kind is SourceKind.LOG and source.status is SourceStatus.READ]
+    ignored = sum(source.status is SourceStatus.IGNORED for source in sources)
+    parts = [f"{count(len(dumps), 'dump')} read{_producers(dumps)}", f"{count(len(logs), 'log')} read"]
+    if ignored:
+        parts.append(f"{count(ignored, 'other file')} left alone")
+    lines = [", ".join(parts)]
+    if not dumps:
+        lines.append("hangview check says what makes PyTorch write dumps")
+    only_active = [source.rank for source in dumps if source.only_active and source.rank is not None]
+    if only_active:
+        lines.append(f"only unfinished entries were dumped by {name_ranks(only_active, RANK_PARTS)}")
+    words = [source_word(source) for source in sorted(sources, key=_by_trouble) if source.status in _TROUBLE]
+    words += [
+        source_word(source) for source in sorted(dumps, key=_by_trouble) if source.status is SourceStatus.READ and source.reason
+    ]
+    shown = len(words) if everything else SOURCES
+    lines += words[:shown]
+    if len(words) > shown:
+        lines.append(f"… {len(words) - shown:,} more: hangview check lists every source")
+    return tuple(lines)
+
+
+def source_word(source: Source) -> str:
+    """``"nccl_trace_rank_3: cut: the file ends early"``."""
+    reason = f": {escape(source.reason)}" if source.reason else ""
+    status = "" if source.status is SourceStatus.READ else f": {source.status.value.replace('_', ' ')}"
+    return f"{escape(source.path)}{status}{reason}"
+
+
+def _by_trouble(source: Source) -> tuple[int, int, str]:
+    order = _TROUBLE.index(source.status) if source.status in _TROUBLE else len(_TROUBLE)
+    return order, source.rank if source.rank is not None else -1, source.path
+
+
+def _producers(dumps: Iterable[Source]) -> str:
+    """``" (nccl 2.10)"``; all of them where ranks differ, as a job that mixed builds is worth knowing."""
+    names = sorted({" ".join(escape(part) for part in (dump.producer, dump.version) if part) for dump in dumps} - {""})
+    return f" ({', '.join(names)})" if names else ""

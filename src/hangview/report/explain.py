@@ -1,0 +1,46 @@
+"""The chain of reasoning behind each finding, from records to lead, for a reader who does not take our word for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.incident import Role, Verdict
+from hangview.report.lines import Line, plain
+from hangview.report.page import build, evidence_text, ordered
+from hangview.text import escape
+
+if TYPE_CHECKING:
+    from hangview.incident import Finding, Incident
+
+
+def to_explanation(incident: Incident) -> str:
+    """The explanation as plain text, one step a line."""
+    return plain(explanation_lines(incident))
+
+
+def explanation_lines(incident: Incident) -> list[Line]:
+    """For every finding that is not just waiting: its sentence, the steps that lead to it, the records they rest on."""
+    label, sentence = build(incident).answers[0]
+    lines = [Line(f"{label}  {sentence}", "answer", hang=len(label) + 2)]
+    findings = [finding for finding in ordered(incident.findings) if finding.role is not Role.WAITING]
+    for finding in findings:
+        lines += [Line(), Line(f"{finding.role.value}: {escape(finding.summary)}", "lead"), *_chain(incident, finding)]
+    if incident.verdict is Verdict.NO_HANG and not findings:
+        lines += [
+            Line(),
+            Line(
+                "every call that was compared is requested by all members with one signature, and is over on all of them",
+                indent=2,
+            ),
+        ]
+    return lines
+
+
+def _chain(incident: Incident, finding: Finding) -> list[Line]:
+    lines = [Line(f"{number}. {escape(step)}", indent=2, hang=3) for number, step in enumerate(finding.steps, 1)]
+    if finding.evidence:
+        lines.append(Line("records", "quiet", indent=2))
+        lines += [Line(evidence_text(incident, line), indent=4) for line in finding.evidence]
+    if not lines:
+        lines.append(Line("no steps were recorded for this finding", "quiet", indent=2))
+    return lines

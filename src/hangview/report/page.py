@@ -1,0 +1,158 @@
+"""What a report says and in which order, before any format: the answer, the findings, who waits, what was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hangview.incident import Role, Verdict
+from hangview.report.coverage import RANK_PARTS, coverage_lines, source_lines
+from hangview.schema import SourceKind, SourceStatus
+from hangview.text import count, escape, name_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hangview.incident import Evidence, Finding, Incident
+
+#: Lines of evidence of one finding, and findings of one role, that are shown before "… more"; leads in the answer.
+EVIDENCE = 10
+FINDINGS = 10
+ANSWERS = 5
+
+_ROLES = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One finding. ``hidden`` lines of evidence were left out."""
+
+    role: Role
+    summary: str
+    evidence: tuple[str, ...]
+    hidden: int
+    compare_first: str
+    not_concluded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole report; every string is escaped and stands on one line.
+
+    ``answers`` are (label, sentence) pairs, the first one is the report's first line. ``below`` belongs to the answer.
+    ``hidden`` counts what was left out, by the name of the part ("leads", "waiting", "notes").
+    """
+
+    answers: tuple[tuple[str, str], ...]
+    below: tuple[str, ...]
+    leads: tuple[Section, ...]
+    waiting: tuple[str, ...]
+    notes: tuple[Section, ...]
+    hidden: Mapping[str, int]
+    coverage: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def build(incident: Incident, *, everything: bool = False) -> Page:
+    """The page for an incident. ``everything`` leaves nothing out; else it stays short, also for thousands of ranks."""
+    findings = ordered(incident.findings)
+    parts = {role: [finding for finding in findings if finding.role is role] for role in Role}
+    leads, waiting, notes = parts[Role.LEAD], parts[Role.WAITING], parts[Role.NOTE]
+    if not leads:  # a tie, say: nobody is named, and both sides wait; the evidence must be seen all the same
+        leads, waiting = waiting, []
+    limit = None if everything else FINDINGS
+    shown = {"leads": leads[:limit], "waiting": waiting[:limit], "notes": notes[:limit]}
+    hidden = {"leads": len(leads), "waiting": len(waiting), "notes": len(notes)}
+    return Page(
+        answers=_answers(incident, findings),
+        below=_below(incident, findings),
+        leads=tuple(_section(incident, finding, everything=everything) for finding in shown["leads"]),
+        waiting=tuple(escape(finding.summary) for finding in shown["waiting"]),
+        notes=tuple(_section(incident, finding, everything=everything) for finding in shown["notes"]),
+        hidden={part: total - len(shown[part]) for part, total in hidden.items()},
+        coverage=coverage_lines(incident),
+        sources=source_lines(incident, everything=everything),
+    )
+
+
+def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Leads, then notes, then waiting; within a role as the engine left them."""
+    return tuple(sorted(findings, key=lambda finding: _ROLES[finding.role]))
+
+
+def evidence_text(incident: Incident, evidence: Evidence) -> str:
+    """A line of evidence with the place where it can be checked, unless the line names it itself."""
+    text = escape(evidence.text)
+    if evidence.source is None:
+        return text
+    path = escape(incident.records.sources[evidence.source].path)
+    if path in text:
+        return text
+    record = "" if evidence.record_id is None else f", record {evidence.record_id}"
+    return f"{text} ({path}{record})"
+
+
+def _section(incident: Incident, finding: Finding, *, everything: bool) -> Section:
+    shown = finding.evidence[: None if everything else EVIDENCE]
+    return Section(
+        role=finding.role,
+        summary=escape(finding.summary),
+        evidence=tuple(evidence_text(incident, line) for line in shown),
+        hidden=len(finding.evidence) - len(shown),
+        compare_first=escape(finding.compare_first),
+        not_concluded=tuple(escape(line) for line in finding.not_concluded),
+    )
+
+
+def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
+    if incident.verdict is Verdict.NO_HANG:
+        return (("NO HANG SEEN", f"these files show no hang ({_scope(incident)})"),)
+    if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
+        return (("NOT ENOUGH EVIDENCE", escape(findings[0].summary) if findings else _nothing(incident)),)
+    leads = [escape(finding.summary) for finding in findings if finding.role is Role.LEAD]
+    if not leads:
+        first = next((finding for finding in findings if finding.role is Role.WAITING), findings[0] if findings else None)
+        return (("NO RANK NAMED", "the records of these ranks do not agree" if first is None else escape(first.summary)),)
+    label = "LOOK FIRST" if incident.leads else "NO RANK NAMED"
+    answers = [(label if number == 0 else "AND", summary) for number, summary in enumerate(leads[:ANSWERS])]
+    if len(leads) > ANSWERS:
+        answers.append(("AND", f"{count(len(leads) - ANSWERS, 'more lead')}, below"))
+    return tuple(answers)
+
+
+def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:
+    lines = []
+    waits = incident.waits if incident.verdict is Verdict.DIVERGENCE else ()
+    ranks = {wait.rank for wait in waits} - set(incident.leads)
+    groups = {wait.group for wait in waits}
+    named = {rank for finding in findings if finding.role is Role.LEAD for rank in finding.others}
+    if len(groups) > 1 or ranks - named:
+        of = f"{len(ranks):,} of {count(len(incident.coverage.expected), 'rank')}, in {count(len(groups), 'group')}"
+        lines.append(f"waiting: {name_ranks(ranks, RANK_PARTS)} ({of})")
+    if incident.coverage.missing:
+        missing = incident.coverage.missing
+        lines.append(
+            f"no usable dump: {name_ranks(missing, RANK_PARTS)} ({len(missing):,} of {len(incident.coverage.expected):,})"
+        )
+    return tuple(lines)
+
+
+def _scope(incident: Incident) -> str:
+    read, expected = len(incident.coverage.read), len(incident.coverage.expected)
+    groups = count(len(incident.groups), "group")
+    return f"{read:,} of {count(expected, 'rank')} read, {groups}"
+
+
+def _nothing(incident: Incident) -> str:
+    sources = incident.records.sources
+    if not sources:
+        return f"nothing to read in {', '.join(escape(path) for path in incident.paths)}"
+    usable = [
+        source for source in sources if source.usable or (source.kind is SourceKind.LOG and source.status is SourceStatus.READ)
+    ]
+    if not usable:
+        tally = Counter(source.status.value for source in sources)
+        counts = ", ".join(f"{number:,} {status}" for status, number in sorted(tally.items()))
+        return f"no dump or log could be read ({counts})"
+    return f"no call could be compared ({_scope(incident)})"
