@@ -9,8 +9,7 @@ import polars as pl
 from hangview.engine import calls as calls_room
 from hangview.engine import findings, groups, p2p, readings, stalls, waits, windows
 from hangview.engine.view import View
-from hangview.incident import COLLECTIVE, Coverage, Incident, Kind, Lane, Role, Verdict, Wait, p2p_lane
-from hangview.incident import Side
+from hangview.incident import COLLECTIVE, Coverage, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.schema import SourceKind, SourceStatus
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         verdict=_verdict(records, calls, traffic, found),
         leads=leads,
         findings=found,
-        coverage=_coverage(records, grouping.groups, found_windows),
+        coverage=_coverage(records, grouping.groups),
         groups=grouping.groups,
         lanes=lanes,
         waits=_waits(graph),
@@ -70,7 +69,7 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: tuple[Find
     return Verdict.NO_HANG
 
 
-def _coverage(records: Records, found: tuple[Group, ...], known: Windows) -> Coverage:
+def _coverage(records: Records, found: tuple[Group, ...]) -> Coverage:
     read = {s.rank for s in records.sources if s.usable and s.rank is not None}
     expected = read | {r for g in found for r in g.ranks}
     expected |= {

@@ -21,8 +21,9 @@ FAILED = int(CellState.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """``rows``: one row per (group, seq, rank) of a collective lane, columns source, position, record_id, op, signature, stack,
-    reading, created_ns, completed_ns, key (index into ``keys``), op_key, size_key, dtype_key, sent, received, parts (number of records).
+    """``rows``: one row per (group, seq, rank) of a collective lane, columns source, position, record_id,
+    op, signature, stack, reading, created_ns, completed_ns, key (index into ``keys``), op_key, size_key, dtype_key, sent,
+    received, parts (number of records).
 
     ``by_seq``: one row per (group, seq): n, n_open, n_completed, op/size/dtype agreement flags, sent and received totals.
     ``unjudged``: groups whose collective numbers do not correspond between ranks, with the reason.

@@ -422,8 +422,13 @@ def _waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         for edge in out_edges:
             if edge.place not in told and edge.arrow is not Arrow.UNKNOWN:
                 by_place[edge.place].append(edge)
+    nearest: dict[tuple[int, str, int], Place] = {}
+    for group, lane, seq in sorted(by_place):
+        waiter = by_place[group, lane, seq][0].rank
+        nearest.setdefault((group, lane, seq if lane == COLLECTIVE else waiter), (group, lane, seq))
     out = []
-    for place, edges in sorted(by_place.items(), key=lambda x: _place_order(case, x[0])):
+    for place in sorted(nearest.values(), key=lambda p: _place_order(case, p)):
+        edges = by_place[place]
         waiters, on = sorted({e.rank for e in edges}), sorted({e.on for e in edges})
         ends = _leads_behind(case, on)
         tail = f", which {'wait' if len(on) > 1 else 'waits'} too" + (f" (in the end for {tell.ranks(ends)})" if ends else "")

@@ -237,7 +237,7 @@ class View:
         for edge in self._graph.edges.get(rank, ()):
             waits.setdefault((edge.place[0], edge.place[1]), set()).add(edge.on)
         out = []
-        for (group, lane), _ in self._lanes.items():
+        for group, lane in self._lanes:
             waits_for = tuple(sorted(waits.get((group, lane), ())))
             if lane == COLLECTIVE:
                 window = self._windows.get((group, rank))
@@ -282,13 +282,13 @@ class View:
         """Unfinished requests per rank."""
         lanes = pl.col("lane").is_in([COLLECTIVE_LANE, P2P])
         rows = self._entries.filter(lanes & pl.col("reading").is_in(OPEN)).group_by("rank").len()
-        return {rank: n for rank, n in sorted(rows.iter_rows())}
+        return dict(sorted(rows.iter_rows()))
 
     @cached_property
     def done_counts(self) -> Mapping[int, int]:
         """Finished requests per rank."""
         rows = self._entries.filter(pl.col("reading").is_in(DONE)).group_by("rank").len()
-        return {rank: n for rank, n in sorted(rows.iter_rows())}
+        return dict(sorted(rows.iter_rows()))
 
 
 def _most(rows: Sequence[Mapping[str, Any]], families: tuple[str, ...]) -> str:

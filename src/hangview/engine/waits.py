@@ -82,7 +82,7 @@ def build(records: Records, windows: Windows, found: Mapping[tuple[int, int], St
     ends: dict[int, dict[Place, End]] = defaultdict(dict)
     for stall in found.values():
         _collective(stall, first, edges, ends, lag_at)
-    _sends_and_receives(records, windows, traffic, first, edges, ends, lag_at)
+    _sends_and_receives(records, windows, found, traffic, first, edges, ends, lag_at)
 
     hard = {r for r, places in ends.items() if any(e is not End.LAG for e in places.values())}
     waiting = {r for r, out in edges.items() if out} | hard
@@ -164,6 +164,7 @@ def _collective(
 def _sends_and_receives(
     records: Records,
     windows: Windows,
+    found: Mapping[tuple[int, int], Stall],
     traffic: Traffic,
     first: Mapping[int, tuple[int, Place]],
     edges: dict[int, list[Edge]],
@@ -176,15 +177,15 @@ def _sends_and_receives(
     members: dict[int, int] = defaultdict(int)
     for group, _ in windows:
         members[group] += 1
-    lagging = set(lag_at)
+    since = _lag_start(found, lag_at)
     for lane in traffic.lanes.values():
         for mine, other in ((lane.send, lane.recv), (lane.recv, lane.send)):
             for i, request in enumerate(mine.open):
                 place = _place(lane, request)
-                answer = _answer(lane, mine, other, i, request, pair=members[lane.group] == 2)
+                answer = _answer(lane, other, i, request, pair=members[lane.group] == 2)
                 if not lane.judged:
                     ends[mine.rank][place] = End.UNJUDGED
-                elif answer == "over" or (answer == "none" and mine.rank in lagging and not lane.counted):
+                elif answer == "over" or _own_delay(request, answer, since, lane):
                     ends[mine.rank].setdefault(place, End.LAG)
                 elif answer == "open":
                     if first[mine.rank][1] == place:
@@ -195,7 +196,27 @@ def _sends_and_receives(
                     break  # what is queued behind it on the same lane adds nothing
 
 
-def _answer(lane: P2PLane, mine: LaneEnd, other: LaneEnd, index: int, request: Request, *, pair: bool) -> str:
+def _lag_start(found: Mapping[tuple[int, int], Stall], lag_at: Mapping[int, Iterable[Place]]) -> dict[int, int]:
+    """rank -> place in its file of the first request that others finished and it did not."""
+    out: dict[int, int] = {}
+    for rank, places in lag_at.items():
+        positions = [found[p[0], p[2]].positions[rank] for p in places if rank in found[p[0], p[2]].positions]
+        out[rank] = min(positions, default=0)
+    return out
+
+
+def _own_delay(request: Request, answer: str, since: Mapping[int, int], lane: P2PLane) -> bool:
+    """Whether a send or receive is open because this rank itself is held, not because of its peer.
+
+    What a rank issued behind a call that all others finished is held up by the rank's own device; and where the lane cannot
+    be counted from its start, a missing answer may be one that the peer finished long ago.
+    """
+    if request.rank not in since or request.position < since[request.rank]:
+        return False
+    return answer == "open" or (answer == "none" and not lane.counted)
+
+
+def _answer(lane: P2PLane, other: LaneEnd, index: int, request: Request, *, pair: bool) -> str:
     """Whether the other end has made the matching request: "open", "over" or "none"."""
     if lane.counted:
         if other.count < request.number:
