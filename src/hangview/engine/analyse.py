@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine import calls as calls_room
-from hangview.engine import findings, groups, p2p, readings, stalls, waits, windows
+from hangview.engine import callsites, clocks, findings, groups, p2p, readings, stalls, waits, windows
 from hangview.engine.view import View
-from hangview.incident import COLLECTIVE, Coverage, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
+from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.schema import SourceKind, SourceStatus
 
 if TYPE_CHECKING:
@@ -36,7 +36,23 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     found_stalls = stalls.stalls(records, grouping.groups, calls, found_windows, names)
     graph = waits.build(records, found_windows, found_stalls, traffic)
     quiet = _quiet(records, grouping.groups, calls, found_stalls)
-    case = findings.Case(records, grouping.groups, found_windows, found_stalls, traffic, graph, quiet, grouping.disputed)
+    moved, late = callsites.shifts(calls), clocks.stragglers(calls)
+    hosts = clocks.clocks(records, calls)
+    ops = _ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late})
+    case = findings.Case(
+        records,
+        grouping.groups,
+        found_windows,
+        found_stalls,
+        traffic,
+        graph,
+        quiet,
+        grouping.disputed,
+        ops,
+        moved,
+        late,
+        clocks.uncertainty_ns(hosts),
+    )
     found, leads = findings.find(case)
     lanes = _lanes(grouping.groups, calls, found_windows, traffic, found)
     view = View(records, grouping.groups, entries, calls, found_windows, traffic, graph, lanes, names)
@@ -49,8 +65,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         groups=grouping.groups,
         lanes=lanes,
         waits=_waits(graph),
-        clocks=(),
-        facts=(),
+        clocks=hosts,
+        facts=_facts(records),
         records=records,
         entries=entries,
         view=view,
@@ -58,7 +74,30 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     )
 
 
-_DIVERGES = frozenset({Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE, Kind.DIFFERENT_DTYPE})
+_DIVERGES = frozenset({Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE, Kind.DIFFERENT_DTYPE, Kind.DIFFERENT_CALL_SITE})
+
+
+def _ops_at(calls: Calls, families: tuple[str, ...], places: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    out = {}
+    for group, seq in places:
+        found = calls.at(group, seq)["family"].to_list()
+        if found:
+            out[group, seq] = families[max(sorted(set(found)), key=found.count)]
+    return out
+
+
+def _facts(records: Records) -> tuple[Fact, ...]:
+    """What the dumps themselves say about the software: producer, communication library, schema version."""
+    said: dict[tuple[str, str], list[int]] = {}
+    for source in records.sources:
+        if not source.usable or source.rank is None:
+            continue
+        for name, value in (("backend", source.producer), ("library", source.library), ("schema", source.version)):
+            if value:
+                said.setdefault((name, value), []).append(source.rank)
+    return tuple(
+        Fact(name, value, tuple(sorted(ranks)), "written in the dumps") for (name, value), ranks in sorted(said.items())
+    )
 
 
 def _verdict(records: Records, calls: Calls, traffic: Traffic, found: tuple[Finding, ...]) -> Verdict:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE, Evidence
-from hangview.text import fold_ranks
+from hangview.text import escape, fold_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from hangview.engine.waits import Place
     from hangview.engine.windows import Window, Windows
     from hangview.incident import Group, SignatureSide
-    from hangview.schema import Records
+    from hangview.schema import Records, StackFrame
+
+#: Frames of torch itself and of the interpreter, which say nothing about the user's code.
+_LIBRARY = ("/torch/", "torch/distributed", "torch/nn", "/runpy.py", "<frozen")
+
+
+def user_frame(stack: Sequence[StackFrame]) -> str:
+    """The innermost frame outside torch: "sync_gradients (training.py:152)"; "an unrecorded place" without stacks."""
+    for frame in stack:
+        if frame.line > 0 and not any(part in frame.filename for part in _LIBRARY):
+            return f"{escape(frame.name)} ({escape(frame.filename.rsplit('/', 1)[-1])}:{frame.line})"
+    return "an unrecorded place"
+
 
 #: So many ranks get a line each; more are folded into one that names an example.
 _EACH = 8
@@ -30,6 +42,10 @@ class Telling:
     groups: tuple[Group, ...]
     windows: Windows
     traffic: Traffic
+    ops: Mapping[tuple[int, int], str]  #: family of the calls that are spoken of
+
+    def op_of(self, group: int, seq: int) -> str | None:
+        return self.ops.get((group, seq))
 
     def ranks(self, ranks: Iterable[int]) -> str:
         """ "rank 3", "ranks 0-2", "no rank"."""

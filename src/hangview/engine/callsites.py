@@ -1,0 +1,78 @@
+"""Off by one: a rank that skipped or repeated a call goes on one call apart, and only the stacks show it.
+
+Operations and sizes may agree for a long time after that (a loss and a gradient of one shape). What gives it away is that
+the rank's call sites are the majority's, moved by one. A rank that merely reaches the same call from another line of code is
+no such case: nothing is concluded from a different stack alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from hangview.engine.calls import Calls
+
+#: Calls that agree before the parting, and that must fit the shift after it.
+_BEFORE, _AFTER = 3, 3
+_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """From ``seq`` on, ``rank``'s call sites are the majority's moved by ``by``: +1 it skipped a call, -1 it repeated one."""
+
+    group: int
+    rank: int
+    seq: int
+    by: int
+    fits: int  #: calls after the parting whose call site fits the shift and not the majority
+    stack: int  #: its stack at ``seq``
+    majority_stack: int
+
+
+def shifts(calls: Calls) -> tuple[Shift, ...]:
+    """Ranks whose call sites run ahead of or behind the majority's, by group and rank."""
+    rows = calls.rows.filter(pl.col("stack") > 0).select("group", "seq", "rank", "stack")
+    parted = rows.group_by("group", "seq").agg(differ=pl.col("stack").min() != pl.col("stack").max(), n=pl.len().cast(pl.Int32))
+    suspects = parted.filter(pl.col("differ")).select("group").unique()
+    if suspects.is_empty():
+        return ()
+    rows = rows.join(suspects, on="group", how="semi")
+    majority = (
+        rows.group_by("group", "seq", "stack")
+        .agg(votes=pl.len().cast(pl.Int32))
+        .join(parted, on=["group", "seq"])
+        .filter(2 * pl.col("votes") > pl.col("n"))
+        .select("group", "seq", majority="stack")
+    )
+    voted = rows.join(majority, on=["group", "seq"])
+    off = pl.col("stack") != pl.col("majority")
+    found = (
+        voted.group_by("group", "rank")
+        .agg(start=pl.col("seq").filter(off).min(), oldest=pl.col("seq").min(), n_off=off.sum())
+        .filter((pl.col("n_off") >= _AFTER) & (pl.col("start") >= pl.col("oldest") + _BEFORE))
+        .sort("group", "rank")
+    )
+    out = []
+    for group, rank, start, *_ in found.iter_rows():
+        shift = _shift(voted, majority, group, rank, start)
+        if shift is not None:
+            out.append(shift)
+    return tuple(out)
+
+
+def _shift(voted: pl.DataFrame, majority: pl.DataFrame, group: int, rank: int, start: int) -> Shift | None:
+    after = (pl.col("group") == group) & (pl.col("seq") >= start - 1)
+    most = dict(majority.filter(after).select("seq", "majority").iter_rows())
+    mine = dict(voted.filter(after & (pl.col("rank") == rank)).select("seq", "stack").iter_rows())
+    for by in (1, -1):
+        judged = [s for s in mine if s >= start and s + by in most and s in most]
+        fitting = [s for s in judged if mine[s] == most[s + by]]
+        telling = [s for s in fitting if mine[s] != most[s]]
+        distinct = {most[s + by] for s in telling}
+        if len(telling) >= _AFTER and len(distinct) >= 2 and len(fitting) >= _SHARE * len(judged):
+            return Shift(group, rank, start, by, len(telling), mine[start], most[start])
+    return None

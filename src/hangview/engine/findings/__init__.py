@@ -1,0 +1,60 @@
+"""From the wait graph to findings: leads first, then notes, then what only waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.engine.evidence import Telling
+from hangview.engine.findings.absent import not_requested
+from hangview.engine.findings.case import Case
+from hangview.engine.findings.differing import mismatches
+from hangview.engine.findings.held import cycles, held
+from hangview.engine.findings.rest import notes, waiting
+from hangview.engine.findings.unseen import not_observed
+from hangview.incident import Finding, Kind, Role
+
+if TYPE_CHECKING:
+    from hangview.engine.waits import Place
+
+__all__ = ["Case", "find"]
+
+
+def find(case: Case) -> tuple[tuple[Finding, ...], tuple[int, ...]]:
+    """All findings in the order of the contract, and the ranks to look at first."""
+    tell = Telling(case.records, case.groups, case.windows, case.traffic, case.ops)
+    out: list[Finding] = []
+    told: set[Place] = set()
+    out += not_requested(case, tell, told)
+    out += mismatches(case, tell, told)
+    out += held(case, tell, told)
+    out += cycles(case, tell, told)
+    named_ranks = {r for f in out for r in names(f)}
+    out += not_observed(case, tell, told, bool(named_ranks))
+    out += notes(case, tell, out)
+    out += waiting(case, tell, told)
+    order = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
+    out.sort(key=lambda f: (order[f.role], _group_order(case, f), f.lane or "", f.seq or 0, f.kind.value, f.ranks))
+    return tuple(out), tuple(sorted({r for f in out for r in names(f)}))
+
+
+def _group_order(case: Case, finding: Finding) -> tuple[int, str, tuple[int, ...]]:
+    if finding.group is None:
+        return (0, "", ())
+    group = case.groups[finding.group]
+    return (finding.group, group.name, group.ranks)
+
+
+#: Kinds that name ranks by themselves: where nobody may be named, these findings carry an empty minority.
+_NAMING = frozenset(
+    {
+        Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT, Kind.UNPAIRED_P2P, Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE,
+        Kind.DIFFERENT_DTYPE, Kind.PARTLY_COMPLETED, Kind.DIFFERENT_CALL_SITE, Kind.PROCESS_ENDED,
+    }
+)  # fmt: skip
+
+
+def names(finding: Finding) -> tuple[int, ...]:
+    """The ranks that a finding makes leads; a side that is no minority names nobody (its ``others`` are then empty)."""
+    if finding.role is not Role.LEAD or finding.kind not in _NAMING or not finding.others:
+        return ()
+    return finding.ranks

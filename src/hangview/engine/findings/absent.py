@@ -1,0 +1,100 @@
+"""Ranks that others wait for and that wait for nobody."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.engine.evidence import Telling
+from hangview.engine.findings.case import Case, place_order
+from hangview.engine.findings.differing import call_site
+from hangview.engine.waits import Arrow, Edge, Place
+from hangview.engine.words import compare_first, not_concluded
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.text import fold_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.engine.evidence import Telling
+    from hangview.engine.waits import Edge, Place
+
+
+def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
+    arrows: dict[int, dict[Place, list[Edge]]] = defaultdict(lambda: defaultdict(list))
+    for out in case.graph.edges.values():
+        for edge in out:
+            if edge.on in case.graph.sinks and edge.arrow is Arrow.HOST:
+                arrows[edge.on][edge.place].append(edge)
+    by_primary: dict[tuple[Place, Kind], list[int]] = defaultdict(list)
+    for rank, places in arrows.items():
+        primary = min(places, key=lambda p: (p[1] != COLLECTIVE, -len(places[p]), place_order(case, p)))
+        by_primary[primary, _kind_of_absence(case, rank, primary)].append(rank)
+    findings: list[Finding] = []
+    for (place, kind), ranks in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
+        told.add(place)
+        waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
+        ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by < 0}
+        if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
+            findings.extend(call_site(case, tell, ahead[r], Role.LEAD, ranks) for r in waiters)
+            continue
+        findings.append(_absence(case, tell, place, kind, sorted(ranks), waiters, Role.LEAD))
+        for other in sorted({p for r in ranks for p in arrows[r]} - {place}, key=lambda p: place_order(case, p)):
+            if other in told or any(r in ranks for (p, _), rs in by_primary.items() if p == other for r in rs):
+                continue
+            told.add(other)
+            short = [r for r in ranks if other in arrows[r]]
+            waiters = sorted({e.rank for r in short for e in arrows[r][other]})
+            findings.append(_absence(case, tell, other, _kind_of_absence(case, short[0], other), short, waiters, Role.WAITING))
+    return findings
+
+
+def _kind_of_absence(case: Case, rank: int, place: Place) -> Kind:
+    if place[1] != COLLECTIVE:
+        return Kind.UNPAIRED_P2P
+    if rank in case.stalls[place[0], place[2]].absent:
+        return Kind.GROUP_ABSENT
+    mine = [w for (_, r), w in case.windows.items() if r == rank]
+    if all(not w.newest for w in mine) and not case.records.sources[mine[0].source or 0].entries:
+        return Kind.NO_COLLECTIVE
+    return Kind.NOT_REQUESTED
+
+
+def _absence(
+    case: Case, tell: Telling, place: Place, kind: Kind, ranks: Sequence[int], waiters: Sequence[int], role: Role
+) -> Finding:
+    group = case.groups[place[0]]
+    op = tell.op_at(case.stalls, place)
+    call = f"{op} {place[2]} of {group.label}"
+    who, wait = tell.ranks(ranks), tell.ranks(waiters)
+    verb = "wait" if len(waiters) > 1 else "waits"
+    if kind is Kind.UNPAIRED_P2P:
+        other = "receive" if place[1].startswith(f"p2p {waiters[0]}->") else "send"
+        summary = f"{who} did not request the {other} that {wait} {verb} for ({place[1]}, number {place[2]}, {group.label})"
+    elif kind is Kind.GROUP_ABSENT:
+        summary = f"{who} has no record of the group {group.label}; {wait} {verb} in {op} {place[2]} for it"
+    elif kind is Kind.NO_COLLECTIVE:
+        summary = f"{who} requested no collective at all; {wait} {verb} in {call} for it"
+    else:
+        summary = f"{who} did not request {call}; {wait} {verb} for it"
+    evidence: list[Evidence] = [*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)]
+    steps = [
+        f"{wait} requested {call}; the request is not over.",
+        *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
+    ]
+    if role is Role.LEAD:
+        steps.append(f"{who}: no unfinished request in any group, so it waits for nobody.")
+        lag = [p for r in ranks for p in case.graph.lagging.get(r, ())]
+        if lag:
+            note = tell.lag(ranks, lag[0])
+            evidence.append(note)
+            steps.append(note.text)
+        behind = sorted(r for r in case.graph.edges if set(ranks) & case.graph.reach(r) and r not in waiters)
+        if behind:
+            steps.append(f"Through these, {len(behind)} more ranks wait: {fold_ranks(behind)}.")
+        unseen = case.stalls[place[0], place[2]].unobserved if place[1] == COLLECTIVE else ()
+        evidence.extend(tell.unseen(place, unseen))
+    return Finding(
+        kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.HOST, summary, tuple(evidence),
+        compare_first(kind, who), not_concluded(kind, who), tuple(steps),
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""What findings are drawn from, and the order in which places are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hangview.schema import CellState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hangview.engine.callsites import Shift
+    from hangview.engine.clocks import Late
+    from hangview.engine.groups import Dispute
+    from hangview.engine.p2p import Traffic
+    from hangview.engine.stalls import Mismatch, Stall
+    from hangview.engine.waits import Graph, Place
+    from hangview.engine.windows import Windows
+    from hangview.incident import Group
+    from hangview.schema import Records
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything the findings are drawn from."""
+
+    records: Records
+    groups: tuple[Group, ...]
+    windows: Windows
+    stalls: dict[tuple[int, int], Stall]
+    traffic: Traffic
+    graph: Graph
+    quiet: tuple[tuple[int, int, int, Mismatch], ...]  #: (group, seq, how many calls) that differ but are over
+    disputes: tuple[Dispute, ...]
+    ops: Mapping[tuple[int, int], str]  #: family of the calls at which shifts and late ranks begin
+    shifts: tuple[Shift, ...] = ()
+    late: tuple[Late, ...] = ()
+    clock_ns: int | None = None  #: within which times of two ranks cannot be told apart
+
+
+def place_order(case: Case, place: Place) -> tuple[int, int, str, int]:
+    group = case.groups[place[0]]
+    return (-len(group.ranks), place[0], place[1], place[2])
+
+
+def older(case: Case, rank: int) -> bool:
+    return any(w.above is CellState.BEFORE_DUMP for (_, r), w in case.windows.items() if r == rank)

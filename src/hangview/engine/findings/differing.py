@@ -1,0 +1,96 @@
+"""Requests of one call that differ, and call sites that run apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.engine.evidence import Telling, user_frame
+from hangview.engine.waits import Place
+from hangview.engine.words import compare_first, not_concluded
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.engine.callsites import Shift
+    from hangview.engine.evidence import Telling
+    from hangview.engine.findings.case import Case
+    from hangview.engine.stalls import Mismatch
+    from hangview.engine.waits import Place
+
+
+def mismatches(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
+    out = []
+    for (group, seq), stall in sorted(case.stalls.items()):
+        if stall.mismatch is not None:
+            place = (group, COLLECTIVE, seq)
+            told.add(place)
+            out.append(mismatch(case, tell, place, stall.mismatch, Role.LEAD, stall.family))
+    return out
+
+
+def mismatch(case: Case, tell: Telling, place: Place, found: Mismatch, role: Role, op: str, calls: int = 1) -> Finding:
+    group = case.groups[place[0]]
+    call = f"{group.label} {place[2]}"
+    everyone = sorted(r for side in found.sides for r in side.ranks)
+    what = {Kind.DIFFERENT_OP: "operation", Kind.DIFFERENT_SIZE: "size", Kind.DIFFERENT_DTYPE: "dtype"}[found.kind]
+    if found.minority:
+        ranks: Sequence[int] = found.minority
+        others: Sequence[int] = found.sides[0].ranks
+        summary = (
+            "; ".join([f"{tell.ranks(side.ranks)} requested {_request(side.op, side.text)}" for side in found.sides[1:]])
+            + f" where {tell.ranks(found.sides[0].ranks)} requested {_request(found.sides[0].op, found.sides[0].text)} ({call})"
+        )
+    elif found.detail:
+        ranks, others = everyone, ()
+        summary = f"{op} {place[2]} of {group.label}: {found.detail}"
+    else:
+        ranks, others = everyone, ()
+        told_sides = "; ".join(f"{tell.ranks(s.ranks)}: {_request(s.op, s.text)}" for s in found.sides)
+        summary = f"{what} differs at {call} and no side is the majority: {told_sides}"
+    if role is Role.NOTE:
+        summary += "; the call is over all the same" + (f", and {calls - 1} more like it" if calls > 1 else "")
+    who = tell.ranks(ranks)
+    evidence = tell.sides(place, found.sides)
+    steps = [
+        f"All requests of {op} {place[2]} in {group.label} are lined up by sequence number.",
+        *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {_request(s.op, s.text)}." for s in found.sides),
+        f"{tell.ranks(found.sides[0].ranks)} is the majority, so {who} is where to look first."
+        if found.minority
+        else "No side is a majority, so nobody is named.",
+    ]
+    return Finding(
+        found.kind, role, tuple(sorted(ranks)), tuple(others), group.id, place[1], place[2], op, Side.HOST, summary, evidence,
+        compare_first(found.kind, who), not_concluded(found.kind, who), tuple(steps),
+    )  # fmt: skip
+
+
+def _request(op: str, text: str) -> str:
+    return f"{op} of {text}" if text else op
+
+
+def call_site(case: Case, tell: Telling, shift: Shift, role: Role, others: Sequence[int]) -> Finding:
+    group = case.groups[shift.group]
+    did = "skipped a call" if shift.by > 0 else "repeated a call"
+    mine, theirs = (user_frame(case.records.stacks[s]) for s in (shift.stack, shift.majority_stack))
+    who = tell.ranks((shift.rank,))
+    rest = tuple(r for r in (others or group.ranks) if r != shift.rank)
+    op = tell.op_of(shift.group, shift.seq)
+    summary = (
+        f"{who} issues {group.label} {shift.seq} from {mine}, the others from {theirs}; from there on its call sites are "
+        f"the others' moved by one, as if it {did}"
+    )
+    window = case.windows[shift.group, shift.rank]
+    return Finding(
+        Kind.DIFFERENT_CALL_SITE, role, (shift.rank,), rest, group.id, COLLECTIVE, shift.seq, op, Side.HOST, summary,
+        (
+            Evidence(f"{who}: stack of {shift.seq} starts in {mine}{tell.file(window.source, None)}", window.source),
+            Evidence(f"{shift.fits} calls from {shift.seq} on fit the majority's stacks moved by {shift.by:+d} only"),
+        ),
+        compare_first(Kind.DIFFERENT_CALL_SITE, who), not_concluded(Kind.DIFFERENT_CALL_SITE, who),
+        (
+            f"Before {shift.seq} {who} issued every call of {group.label} from the same place as the majority.",
+            f"At {shift.seq} it is in {mine}, the majority in {theirs}.",
+            f"{shift.fits} later calls fit the majority's moved by one: it {did} just before.",
+        ),
+    )  # fmt: skip

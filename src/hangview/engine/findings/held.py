@@ -1,0 +1,127 @@
+"""Calls that every member requested and not every member finished, and ranks that wait for each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.engine import compare
+from hangview.engine.evidence import Telling
+from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.waits import Arrow, End, Place
+from hangview.engine.words import compare_first, not_concluded
+from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.engine.evidence import Telling
+    from hangview.engine.stalls import Stall
+    from hangview.engine.waits import Place
+
+
+def held(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
+    out = []
+    held = {p for ends in case.graph.ends.values() for p, e in ends.items() if e is End.DEVICE and p[1] == COLLECTIVE}
+    for place in sorted(held, key=lambda p: place_order(case, p)):
+        told.add(place)
+        out.append(_stuck(case, tell, place, case.stalls[place[0], place[2]]))
+    by_place: dict[Place, list[int]] = defaultdict(list)
+    for rank, places in sorted(case.graph.lagging.items()):
+        if rank not in case.graph.sinks and not older(case, rank):
+            by_place[places[0]].append(rank)
+    for place, ranks in sorted(by_place.items(), key=lambda x: place_order(case, x[0])):
+        told.add(place)
+        out.append(_lagging(case, tell, place, ranks))
+    return out
+
+
+def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
+    group = case.groups[place[0]]
+    call = f"{stall.family} {stall.seq} of {group.label}"
+    if stall.done:
+        kind = Kind.PARTLY_COMPLETED
+        rooted = "; the root is not recorded" if stall.family in compare.ROOTED else ""
+        summary = (
+            f"every member requested {call}; {tell.ranks(stall.done)} finished it, {tell.ranks(stall.waiting)} did not{rooted}"
+        )
+    else:
+        kind = Kind.NOT_COMPLETED
+        summary = (
+            f"every member requested {call} with equal arguments and none completed it: device or network, not a missing rank"
+        )
+    who = tell.ranks(stall.waiting)
+    return Finding(
+        kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
+        tell.requests(case.stalls, place, stall.waiting), compare_first(kind, who), not_concluded(kind, who),
+        (
+            f"All {len(group.ranks)} members requested {call}, with equal arguments.",
+            f"{who} did not finish it, and no earlier request of theirs is unfinished.",
+            "So no rank is missing on the host side, and nobody is named.",
+        ),
+    )  # fmt: skip
+
+
+def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> Finding:
+    """Ranks that have not finished what others finished: named if they are the minority, or if the others went on with them."""
+    stall = case.stalls[place[0], place[2]]
+    group = case.groups[place[0]]
+    late = [r for r in stall.waiting if r in ranks] or list(ranks)
+    others = stall.done
+    went_on = any(len(case.graph.lagging.get(r, ())) > 1 or _passed_further(case, r, place) for r in late)
+    named = 2 * len(stall.waiting) < len(group.ranks) or went_on
+    who = tell.ranks(late)
+    call = f"{stall.family} {stall.seq} of {group.label}"
+    summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
+    return Finding(
+        Kind.PARTLY_COMPLETED, Role.LEAD if named else Role.NOTE, tuple(late), others if named else (), group.id, COLLECTIVE,
+        stall.seq, stall.family, Side.DEVICE, summary, (tell.lag(late, place),),
+        compare_first(Kind.PARTLY_COMPLETED, who), not_concluded(Kind.PARTLY_COMPLETED, who),
+        (
+            f"Every member requested {call}.",
+            f"{tell.ranks(others)} completed it, which needs every member's part.",
+            f"On {who} it is not over: what is unfinished there is its own.",
+        ),
+    )  # fmt: skip
+
+
+def _passed_further(case: Case, rank: int, place: Place) -> bool:
+    """Whether others finished later calls of the group that needed this rank too."""
+    mine = case.windows[place[0], rank].newest or 0
+    ahead = [w.last_done or 0 for (g, r), w in case.windows.items() if g == place[0] and r != rank]
+    return place[2] < min(max(ahead, default=0), mine)
+
+
+def cycles(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
+    out = []
+    for ranks in case.graph.cycles:
+        inside = set(ranks)
+        arrows = [e for r in ranks for e in case.graph.edges[r] if e.on in inside]
+        told.update(e.place for e in arrows)
+        place = min((e.place for e in arrows), key=lambda p: place_order(case, p))
+        who = tell.ranks(ranks)
+        shown = arrows[: 2 * len(ranks)][:10]
+        chain = "; ".join(f"rank {e.on} holds up rank {e.rank} in {tell.call(case.stalls, e.place)}" for e in shown[:4])
+        out.append(
+            Finding(
+                Kind.ORDER_CYCLE, Role.LEAD, ranks, (), place[0], place[1], place[2], tell.op_at(case.stalls, place),
+                Side.HOST if any(e.arrow is Arrow.HOST for e in arrows) else Side.DEVICE,
+                f"{who} wait for each other in a circle: {chain}",
+                tell.order(ranks, [e.place for e in arrows]),
+                compare_first(Kind.ORDER_CYCLE, who), not_concluded(Kind.ORDER_CYCLE, who),
+                tuple(f"Rank {e.rank} waits for rank {e.on} in {tell.call(case.stalls, e.place)}." for e in shown),
+            )
+        )  # fmt: skip
+    for ranks in case.graph.paired:
+        arrows = [e for r in ranks for e in case.graph.edges[r] if e.on in set(ranks)]
+        told.update(e.place for e in arrows)
+        place = min((e.place for e in arrows), key=lambda p: place_order(case, p))
+        who = tell.ranks(ranks)
+        out.append(
+            Finding(
+                Kind.NOT_COMPLETED, Role.LEAD, ranks, (), place[0], place[1], place[2], tell.op_at(case.stalls, place),
+                Side.DEVICE, f"{who} requested both ends of {place[1]} ({case.groups[place[0]].label}) and neither is over", (),
+                compare_first(Kind.NOT_COMPLETED, who), not_concluded(Kind.NOT_COMPLETED, who),
+            )
+        )  # fmt: skip
+    return out

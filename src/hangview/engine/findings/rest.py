@@ -1,0 +1,92 @@
+"""What explains no hang (notes), and what a lead explains (waiting)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.engine.evidence import Telling
+from hangview.engine.findings.case import Case, place_order
+from hangview.engine.findings.differing import call_site, mismatch
+from hangview.engine.waits import Arrow, Edge, Place
+from hangview.engine.words import compare_first, not_concluded
+from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+from hangview.text import fold_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hangview.engine.clocks import Late
+    from hangview.engine.evidence import Telling
+    from hangview.engine.waits import Edge, Place
+
+
+def _late(case: Case, tell: Telling, late: Late) -> Finding:
+    group, who = case.groups[late.group], tell.ranks((late.rank,))
+    clock = f" (clocks: ±{case.clock_ns / 1e9:.3f} s)" if case.clock_ns is not None else " (clocks of hosts were not measured)"
+    summary = (
+        f"{who} comes about {late.by_ns / 1e6:,.0f} ms after the others to {group.label} from {late.since} on{clock}; "
+        "everything was completed all the same"
+    )
+    return Finding(
+        Kind.STRAGGLER, Role.NOTE, (late.rank,), tuple(r for r in sorted(group.ranks) if r != late.rank), group.id, COLLECTIVE,
+        late.since, tell.op_of(late.group, late.since), Side.HOST, summary, (), compare_first(Kind.STRAGGLER, who),
+        not_concluded(Kind.STRAGGLER, who),
+    )  # fmt: skip
+
+
+def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]:
+    out = [
+        mismatch(case, tell, (group, COLLECTIVE, seq), found, Role.NOTE, found.sides[0].op, calls)
+        for group, seq, calls, found in case.quiet
+    ]
+    told = {f.ranks for f in so_far if f.kind is Kind.DIFFERENT_CALL_SITE}
+    out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in case.shifts if (shift.rank,) not in told]
+    out += [_late(case, tell, late) for late in case.late]
+    for dispute in case.disputes:
+        ranks = sorted({r for _, said, _ in dispute.views for r in said})
+        views = "; ".join(f"{tell.ranks(said)}: members {fold_ranks(members)}" for members, said, _ in dispute.views)
+        out.append(
+            Finding(
+                Kind.GROUP_MISMATCH, Role.NOTE, tuple(ranks), (), None, None, None, None, Side.HOST,
+                f"ranks disagree on the members of the group named {dispute.name!r}: {views}", (),
+                compare_first(Kind.GROUP_MISMATCH, tell.ranks(ranks)), not_concluded(Kind.GROUP_MISMATCH, tell.ranks(ranks)),
+            )
+        )  # fmt: skip
+    return out
+
+
+def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
+    by_place: dict[Place, list[Edge]] = defaultdict(list)
+    for out_edges in case.graph.edges.values():
+        for edge in out_edges:
+            if edge.place not in told and edge.arrow is not Arrow.UNKNOWN:
+                by_place[edge.place].append(edge)
+    nearest: dict[tuple[int, str, int], Place] = {}
+    for group, lane, seq in sorted(by_place):
+        waiter = by_place[group, lane, seq][0].rank
+        nearest.setdefault((group, lane, seq if lane == COLLECTIVE else waiter), (group, lane, seq))
+    out = []
+    for place in sorted(nearest.values(), key=lambda p: place_order(case, p)):
+        edges = by_place[place]
+        waiters, on = sorted({e.rank for e in edges}), sorted({e.on for e in edges})
+        ends = _leads_behind(case, on)
+        tail = f", which {'wait' if len(on) > 1 else 'waits'} too" + (f" (in the end for {tell.ranks(ends)})" if ends else "")
+        side = Side.HOST if any(e.arrow is Arrow.HOST for e in edges) else Side.DEVICE
+        verb = "wait" if len(waiters) > 1 else "waits"
+        out.append(
+            Finding(
+                Kind.WAITING, Role.WAITING, tuple(waiters), tuple(on), place[0], place[1], place[2],
+                tell.op_at(case.stalls, place), side,
+                f"{tell.ranks(waiters)} {verb} in {tell.call(case.stalls, place)} for {tell.ranks(on)}{tail}",
+                (), compare_first(Kind.WAITING, ""), not_concluded(Kind.WAITING, ""),
+            )
+        )  # fmt: skip
+    return out
+
+
+def _leads_behind(case: Case, ranks: Iterable[int]) -> list[int]:
+    found: set[int] = set()
+    for rank in ranks:
+        found |= ({rank} | case.graph.reach(rank)) & set(case.graph.sinks)
+    return sorted(found)

@@ -1,0 +1,75 @@
+"""Members that nothing tells of: a lead to the files, never to the rank."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.engine.evidence import Telling
+from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.waits import Edge, End, Place
+from hangview.engine.words import compare_first, not_concluded
+from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+
+if TYPE_CHECKING:
+    from hangview.engine.evidence import Telling
+    from hangview.engine.waits import Edge, Place
+
+
+#: A dump whose newest record is this much older than the request may have been written while the job still ran.
+_ALIVE_NS = 60 * 10**9
+
+
+def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> list[Finding]:
+    """Members without a usable record that somebody waits for: a lead to the files, never to the rank."""
+    arrows: dict[int, dict[Place, list[Edge]]] = defaultdict(lambda: defaultdict(list))
+    for rank, edges in case.graph.blind.items():
+        for edge in edges:
+            arrows[rank][edge.place].append(edge)
+    explained = _explained(case)
+    by_primary: dict[Place, list[int]] = defaultdict(list)
+    for rank, places in arrows.items():
+        if older(case, rank) and all(_just_before(case, rank, p) for p in places):
+            continue
+        primary = min(places, key=lambda p: (p[1] != COLLECTIVE, -len(places[p]), place_order(case, p)))
+        by_primary[primary].append(rank)
+    out = []
+    for place, ranks in sorted(by_primary.items(), key=lambda x: place_order(case, x[0])):
+        waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
+        open_chain = any(r not in explained for rs in (waiters,) for r in rs)
+        role = Role.LEAD if open_chain or not named else Role.NOTE
+        for rank in ranks:
+            told.update(p for p in arrows[rank] if p not in told)
+        group, op, who = case.groups[place[0]], tell.op_at(case.stalls, place), tell.ranks(ranks)
+        verb = "wait" if len(waiters) > 1 else "waits"
+        call = f"{op} {place[2]} of {group.label}"
+        why = tell.reasons(place, ranks)
+        out.append(
+            Finding(
+                Kind.NOT_OBSERVED, role, tuple(sorted(ranks)), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
+                f"{tell.ranks(waiters)} {verb} in {call}; whether {who} requested it is not observed: {why}",
+                (*tell.unseen(place, ranks), *tell.requests(case.stalls, place, waiters)),
+                compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
+                (
+                    f"{tell.ranks(waiters)} requested {call}; the request is not over.",
+                    f"{who} is a member, and nothing tells whether it requested it: {why}.",
+                    "So the rank cannot be named; finding its dump or its log is the next step.",
+                ),
+            )
+        )  # fmt: skip
+    return out
+
+
+def _explained(case: Case) -> set[int]:
+    """Waiting ranks whose chain ends at an observed lead, a mismatch, a held call or a cycle."""
+    good = set(case.graph.sinks) | {r for c in (*case.graph.cycles, *case.graph.paired) for r in c}
+    good |= {r for r, ends in case.graph.ends.items() if any(e in (End.MISMATCH, End.DEVICE) for e in ends.values())}
+    return {r for r in case.graph.edges if r in good or case.graph.reach(r) & good} | good
+
+
+def _just_before(case: Case, rank: int, place: Place) -> bool:
+    """Whether an older dump is only seconds older than the request: a job that was still running when it was dumped."""
+    stall = case.stalls.get((place[0], place[2])) if place[1] == COLLECTIVE else None
+    asked = [row["created_ns"] for row in (stall.rows if stall else ()) if row["created_ns"] is not None]
+    newest = case.records.entries.filter(case.records.entries["rank"] == rank)["created_ns"].max()
+    return bool(asked) and isinstance(newest, int) and min(asked) - newest < _ALIVE_NS
