@@ -1,0 +1,323 @@
+"""The command line: arguments in, exit code out.
+
+Only click is imported here; everything that reads or draws is imported by the command that needs it, so that ``--help`` and
+``--version`` answer at once on a slow file system.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from hangview._version import __version__
+from hangview.cli_errors import Complaint, Exit, exit_code, narrate
+from hangview.cli_options import read_options, reading_options, screen_options
+from hangview.cli_output import Progress, gone, is_terminal, not_terminal, put, put_lines, save
+from hangview.cli_paths import check_paths, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.incident import Incident
+    from hangview.schema import ReadOptions
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_SCREEN = "(screen)"  # the command that paths without a command go to; nobody can type its name by accident
+
+_EPILOG = """Exit codes of report and explain: 0 these files show no hang, 1 a divergence was found, 3 nothing could be
+concluded. All commands: 2 usage error, 130 interrupted, 128+n ended by signal n."""
+
+
+class _Front(click.Group):
+    """``hangview PATH...`` opens the screen; a first word that is a command runs it. A folder named like one: ``./report``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        completing = ctx.resilient_parsing and not args  # the word to complete may become a command
+        if not completing and (not args or args[0] not in {*self.commands, "-h", "--help", "--version"}):
+            args = [_SCREEN, *args]
+        return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "[OPTIONS] [PATH]...")
+        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] PATH...", prefix="       ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        screen = self.commands[_SCREEN]
+        options = [param for param in (*screen.params, *self.get_params(ctx)) if isinstance(param, click.Option)]
+        records = [record for param in options if (record := param.get_help_record(ctx)) is not None]
+        with formatter.section("Options"):
+            formatter.write_dl(records)
+        self.format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return [*super().shell_complete(ctx, incomplete), *self.commands[_SCREEN].shell_complete(ctx, incomplete)]
+        return [*super().shell_complete(ctx, incomplete), CompletionItem(incomplete, type="file")]
+
+
+class _Screen(click.Command):
+    """Its help is that of the whole program."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        return ctx.parent.get_help() if ctx.parent is not None else super().get_help(ctx)
+
+
+_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+_output = click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE instead of stdout.")
+
+
+@click.group(cls=_Front, context_settings=_SETTINGS, epilog=_EPILOG)
+@click.version_option(__version__, message="hangview %(version)s")
+def cli() -> None:
+    """Which rank to look at first when a distributed PyTorch job hangs.
+
+    Reads flight-recorder dumps and logs under each PATH (folders or files) and opens a screen over them. Without a PATH it
+    looks where PyTorch writes dumps by default.
+    """
+
+
+@cli.command(_SCREEN, cls=_Screen, hidden=True)
+@click.argument("paths", nargs=-1, type=click.Path())
+@screen_options
+@click.option("--watch/--no-watch", default=True, help="Read dumps that appear later.  [default: watch]")
+@click.option(
+    "--poll",
+    type=click.FloatRange(min=0.1, max=3600),
+    metavar="SECONDS",
+    envvar="HANGVIEW_POLL",
+    help="How often to look where the system does not report changes.",
+)
+@reading_options
+def _screen(paths: tuple[str, ...], *, no_mouse: bool, ascii_: bool, watch: bool, poll: float | None, **reading: Any) -> int:
+    if paths:
+        check_paths(paths, _command_names())
+    else:
+        paths = look_up(os.environ)
+    _need_terminal()
+    return _open_screen(paths, read_options(**reading), mouse=not no_mouse, ascii_=ascii_, watch=watch, poll=poll)
+
+
+@cli.command()
+@_paths
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+@_output
+@click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
+@click.option("--no-logs", is_flag=True, help="Read dumps alone.")
+@click.option("--logs", "more_logs", multiple=True, metavar="PATH", type=click.Path(), help="Logs that lie elsewhere.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1 or 3 once a report is written.")
+@reading_options
+def report(
+    paths: tuple[str, ...],
+    *,
+    format_: str,
+    output: str | None,
+    everything: bool,
+    no_logs: bool,
+    more_logs: tuple[str, ...],
+    exit_zero: bool,
+    **reading: Any,
+) -> int:
+    """Print the findings: what to look at first, and why."""
+    if no_logs and more_logs:
+        raise click.UsageError("--logs and --no-logs exclude each other")
+    incident = _load((*paths, *more_logs), read_options(logs=not no_logs, **reading))
+    if format_ == "json":
+        from hangview.report.as_json import to_json
+
+        _deliver(to_json(incident), output)
+    elif format_ == "markdown":
+        from hangview.report.markdown import to_markdown
+
+        _deliver(to_markdown(incident, everything=everything), output)
+    else:
+        from hangview.report.lines import plain
+        from hangview.report.text import report_lines
+
+        lines = report_lines(incident, everything=everything)
+        put_lines(lines) if output is None else save(plain(lines), output)
+    return Exit.NO_HANG if exit_zero else exit_code(incident.verdict)
+
+
+@cli.command(short_help="List every source and what became of it.")
+@_paths
+@reading_options
+def check(paths: tuple[str, ...], **reading: Any) -> int:
+    """List every source: what was read, cut, refused or missing, and why.
+
+    Exits with 0 when at least one dump or log could be read, else with 3; it says nothing about a hang.
+    """
+    incident = _load(paths, read_options(**reading))
+    from hangview.report.ledger import ledger_lines, readable
+
+    put_lines(ledger_lines(incident))
+    return Exit.NO_HANG if readable(incident) else Exit.NOTHING
+
+
+@cli.command()
+@_paths
+@reading_options
+def explain(paths: tuple[str, ...], **reading: Any) -> int:
+    """Print how each finding follows from the records."""
+    incident = _load(paths, read_options(**reading))
+    from hangview.report.explain import explanation_lines
+
+    put_lines(explanation_lines(incident))
+    return exit_code(incident.verdict)
+
+
+@cli.command()
+@_paths
+@_output
+@reading_options
+def worksheet(paths: tuple[str, ...], *, output: str | None, **reading: Any) -> int:
+    """Print the incident worksheet, prefilled, as markdown.
+
+    Exits with 0 when at least one dump or log could be read, else with 3.
+    """
+    incident = _load(paths, read_options(**reading))
+    from hangview.report.ledger import readable
+    from hangview.worksheet import prefill, to_markdown
+
+    _deliver(to_markdown(prefill(incident)), output)
+    return Exit.NO_HANG if readable(incident) else Exit.NOTHING
+
+
+@cli.command(short_help="Open the screen over a bundled incident.")
+@screen_options
+def demo(*, no_mouse: bool, ascii_: bool) -> int:
+    """Open the screen over a bundled incident; without a terminal, print its report.
+
+    Exits with 0 either way.
+    """
+    from hangview.demo import folder
+    from hangview.schema import ReadOptions
+
+    paths = (str(folder()),)
+    options = ReadOptions(cache=False)
+    if is_terminal("stdin", "stdout", "stderr") and os.environ.get("TERM") != "dumb":
+        return _open_screen(paths, options, mouse=not no_mouse, ascii_=ascii_, watch=False, poll=None, demo=True)
+    from hangview.report.text import report_lines
+
+    put_lines(report_lines(_load(paths, options)))
+    return Exit.NO_HANG
+
+
+@cli.group()
+def cache() -> None:
+    """What was read once is kept for the next time."""
+
+
+@cache.command()
+def clear() -> int:
+    """Remove everything that was kept."""
+    from hangview.dumps.cache import clear as clear_cache
+
+    folder, files = clear_cache()
+    put(f"removed {files:,} files from {folder}\n")
+    return Exit.NO_HANG
+
+
+def _command_names() -> list[str]:
+    return [name for name, command in cli.commands.items() if not command.hidden]
+
+
+def _load(paths: Sequence[str], options: ReadOptions) -> Incident:
+    """The incident, with progress on stderr."""
+    check_paths(paths)
+    from hangview.incident import load
+
+    with Progress() as progress:
+        return load(*paths, options=options, on_progress=progress)
+
+
+def _deliver(text: str, output: str | None) -> None:
+    put(text) if output is None else save(text, output)
+
+
+def _need_terminal() -> None:
+    """Textual hangs where stdin is no terminal and writes escapes where the others are none: say so and end instead."""
+    missing = not_terminal("stdin", "stdout", "stderr")
+    if missing is not None:
+        raise Complaint(f"no terminal ({missing} is none): hangview report PATH prints the findings without one")
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        raise Complaint("TERM is dumb or not set: hangview report PATH prints the findings without a screen")
+
+
+def _open_screen(
+    paths: Sequence[str],
+    options: ReadOptions,
+    *,
+    mouse: bool,
+    ascii_: bool,
+    watch: bool,
+    poll: float | None,
+    demo: bool = False,
+) -> int:
+    from hangview.tui import UiOptions
+    from hangview.tui import run as run_screen
+
+    ui = UiOptions(mouse=mouse, ascii=ascii_ or None, watch=watch, poll=poll, demo=demo)
+    return run_screen(tuple(paths), options, ui)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (without the program's name) and return its exit code; never raises."""
+    try:
+        code = cli.main(list(sys.argv[1:] if argv is None else argv), prog_name="hangview", standalone_mode=False)
+        return int(code or 0)
+    except Complaint as complaint:
+        return _end(complaint)
+    except click.ClickException as error:
+        where = (
+            f" (see {error.ctx.command_path.replace(f' {_SCREEN}', '')} --help)"
+            if isinstance(error, click.UsageError) and error.ctx
+            else ""
+        )
+        return _end(Complaint(f"{' '.join(error.format_message().split())}{where}"))
+    except (KeyboardInterrupt, click.Abort):
+        return Exit.INTERRUPTED
+    except SystemExit as end:
+        # Not from a command: click ends so after completing a word for the shell, and with 1 when --help meets a closed pipe.
+        code = end.code if isinstance(end.code, int) else 0
+        return code if "_HANGVIEW_COMPLETE" in os.environ else gone().code
+    except OSError as error:  # raised by load() for a path that went away, or by the system under us
+        place = f"{error.filename}: " if error.filename else ""
+        return _end(Complaint(f"{place}{error.strerror or error}", Exit.NOTHING))
+    except MemoryError:
+        return _end(Complaint("out of memory: read fewer files at a time, or use --workers 1", Exit.NOTHING))
+    except Exception as error:
+        # A fault of ours. Python would exit with 1, which promises that a divergence was found.
+        if os.environ.get("HANGVIEW_DEBUG"):
+            raise
+        reason = f"internal error: {type(error).__name__}: {error}; HANGVIEW_DEBUG=1 shows where"
+        return _end(Complaint(reason, Exit.NOTHING))
+
+
+def _where(error: click.ClickException) -> str:
+    """Which help page answers a usage error."""
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return ""
+    return f" (see {error.ctx.command_path.replace(f' {_SCREEN}', '')} --help)"
+
+
+def _end(complaint: Complaint) -> int:
+    if complaint.message:
+        narrate(complaint.message)
+    return complaint.code
+
+
+def main() -> NoReturn:
+    """The program ``hangview``."""
+    sys.exit(run())

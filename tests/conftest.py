@@ -1,0 +1,25 @@
+"""What every test starts from: no user settings, no cache or state of the person who runs them, a neutral terminal."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+#: Settings of PyTorch and hangview, and what decides about colour and width, that must not reach a test from outside.
+_FOREIGN = ("TORCH_", "HANGVIEW_", "TEXTUAL_")
+_TERMINAL = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "TMUX", "PYTHONIOENCODING")
+
+
+@pytest.fixture(autouse=True)
+def quiet_environment(tmp_path_factory, monkeypatch):
+    """A home, cache and state directory of the test's own, and a plain terminal."""
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN) or name in _TERMINAL:
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("TERM", "xterm-256color")
