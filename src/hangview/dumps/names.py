@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hangview.dumps.kinds import strip_suffixes
+from hangview.dumps.replicas import shifts
 from hangview.text import escape
 
 if TYPE_CHECKING:
@@ -54,6 +55,12 @@ class Inside:
     def allows(self, rank: int) -> bool:
         return (self.own is None or self.own == rank) and (self.members is None or rank in self.members)
 
+    def moved(self, shift: int, size: int) -> Inside:
+        """The same for a file of a replica group whose ranks are its own (see ``replicas``)."""
+        if not shift or self.members is None or not self.members or max(self.members) >= size:
+            return self
+        return Inside(frozenset(rank + shift for rank in self.members), None if self.own is None else self.own + shift)
+
     @property
     def only(self) -> int | None:
         """The one rank that the content leaves open, if it is one."""
@@ -64,12 +71,13 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A file's rank and how it was found; ``rank`` is None when nothing tells."""
+    """A file's rank and how it was found; ``rank`` is None when nothing tells (then ``notes`` say what was tried)."""
 
     rank: int | None
     origin: str | None
     host: str | None = None
     notes: tuple[str, ...] = ()
+    shift: int = 0  #: what to add to the ranks of its groups: it is of a replica that numbers its ranks from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,34 +100,47 @@ def shape(shown: str) -> str:
     return re.sub(r"\d+", "#", strip_suffixes(_split(shown)[1]))
 
 
-def name_files(paths: Sequence[str], inside: Sequence[Inside], options: ReadOptions) -> list[Named]:
-    """The rank and host of each file, given the paths as shown and what is inside (``Inside()`` for unread ones).
+def name_files(
+    paths: Sequence[str], inside: Sequence[Inside], defaults: Sequence[tuple[int, ...] | None], options: ReadOptions
+) -> tuple[int, list[Named]]:
+    """The rank and host of each file, and the size of a replica group (0: there are none).
 
-    Raises :class:`BadOptionError` for a ``rank_regex`` that cannot be used.
+    ``paths`` as shown; ``inside`` and ``defaults`` (the members of the default group) from the contents, ``Inside()`` and None
+    for a file that was not decoded. Raises :class:`BadOptionError` for a ``rank_regex`` that cannot be used.
     """
     if options.rank_regex is not None:
         pattern = _compile(options.rank_regex)
-        return [_by_pattern(path, pattern) for path in paths]
-    if options.prefix is not None:
-        return [_by_prefix(path, options.prefix.rpartition("/")[2]) for path in paths]
-    numbers = _choose(paths, inside)
-    hosts = _hosts(paths, numbers)
-    return [_settle(number, host, hint) for number, host, hint in zip(numbers, hosts, inside, strict=True)]
+        named = [_by_pattern(path, pattern) for path in paths]
+    elif options.prefix is not None:
+        named = [_by_prefix(path, options.prefix.rpartition("/")[2]) for path in paths]
+    else:
+        numbers = _choose(paths, inside)
+        hosts = _hosts(paths, numbers)
+        size, moves = shifts([n.value if n else None for n in numbers], defaults, options.group_world_size)
+        known = zip(numbers, hosts, inside, moves, strict=True)
+        return size, [_settle(number, host, hint.moved(move, size), move) for number, host, hint, move in known]
+    size, moves = shifts([n.rank for n in named], defaults, options.group_world_size)
+    return size, [replace(n, shift=move) for n, move in zip(named, moves, strict=True)]
 
 
-def _settle(number: _Number | None, host: str | None, hint: Inside) -> Named:
+def _settle(number: _Number | None, host: str | None, hint: Inside, shift: int) -> Named:
     """Weigh one file's name against its content."""
     if number is None:
-        return Named(hint.only, None if hint.only is None else BY_CONTENT, host)
-    if hint.own is not None and hint.own != number.value:
-        note = f"its name says rank {number.value}, its sends and receives say rank {hint.own}"
-        return Named(hint.own, BY_CONTENT, host, (note,))
-    notes: tuple[str, ...] = ()
+        return Named(hint.only, None if hint.only is None else BY_CONTENT, host, shift=shift)
+    rank = number.value
+    if hint.own is not None and hint.own != rank:
+        note = f"its name says rank {rank}, its sends and receives say rank {hint.own}"
+        return Named(hint.own, BY_CONTENT, host, (note,), shift)
+    notes = []
     if number.column.startswith("cut"):
-        notes = (f"rank {number.value}: the digits before it are taken for a node's number",)
-    if hint.members is None:
-        notes = (*notes, "nothing inside confirms the rank")
-    return Named(number.value, BY_NAME, host, notes)
+        notes.append(f"rank {rank}: the digits before it are taken for a node's number")
+    if hint.own == rank:
+        notes.append("its sends and receives confirm the rank")
+    elif hint.members is None:
+        notes.append("nothing inside confirms the rank")
+    elif rank not in hint.members:
+        notes.append(f"no group that it knows has rank {rank} as a member: is the rank in its name right?")
+    return Named(rank, BY_NAME, host, tuple(notes), shift)
 
 
 def _split(shown: str) -> tuple[str, str]:

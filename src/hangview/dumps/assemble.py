@@ -1,0 +1,221 @@
+"""All files that were read → :class:`hangview.schema.Records`: ranks, starts of the job, groups, counters, entries.
+
+The order of the files does not matter: everything is decided by contents, and at last by the natural order of the paths.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from hangview.dumps import attempts, doubles, table
+from hangview.dumps.counters import Counted, read_counters, stands
+from hangview.dumps.decoded import NONE
+from hangview.dumps.facts import DEFAULT_NAME, ids, ints
+from hangview.dumps.find import natural
+from hangview.dumps.names import BadOptionError, attempt_of
+from hangview.dumps.ops import parse_op
+from hangview.dumps.replicas import shifted
+from hangview.dumps.sources import Place, common_library, describe, place_files, sources_of
+from hangview.schema import Attempt, GroupConfig, Records, Source, SourceKind, SourceStatus
+from hangview.text import fold_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from hangview.dumps.decoded import Decoded
+    from hangview.dumps.facts import Facts
+    from hangview.dumps.read import FileRead
+    from hangview.schema import ReadOptions
+
+_SAYS_NOTHING = ("", "undefined")
+
+
+def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadOptions) -> Records:
+    """Put what was read into one schema.
+
+    ``files`` are all that may be dumps, after reading; ``others`` are sources that are not read here: logs, and what was left
+    alone. The sources of the result are the files in natural order, then the logs, then the rest. Raises
+    :class:`~hangview.dumps.names.BadOptionError` (a ``ValueError``) for an option that does not fit the files.
+    """
+    files = sorted(files, key=lambda file: natural(file.found.shown))
+    replica, places = place_files(files, options)
+    sources = sources_of(places)
+    usable = [i for i, source in enumerate(sources) if source.usable and source.rank is not None]
+    library = common_library(places[i].facts for i in usable)
+    configs = {i: _configs(i, places[i], library, replica) for i in usable}
+    for i in usable:
+        sources[i] = describe(sources[i], places[i], library, configured=any(c.ranks for c in configs[i]))
+    built = _build(places, usable)
+    starts = _starts(places, sources, usable, built, configs, options)
+    sources = _with_starts(sources, places, starts)
+    current = [i for start in starts if start.current for i in start.sources]
+    for i, reason in doubles.superseded(sources, places, current).items():
+        sources[i] = replace(sources[i], status=SourceStatus.SUPERSEDED, reason=reason)
+    kept = sorted(i for i in current if sources[i].usable)
+    entries = built.entries if len(kept) == len(usable) else built.entries.filter(pl.col("source").is_in(kept))
+    chosen = tuple(config for i in kept for config in configs[i])
+    counted = [_counted(i, sources[i], places[i], library) for i in kept]
+    rest = sorted(others, key=lambda s: (s.kind is not SourceKind.LOG, natural(s.path)))
+    return Records(
+        sources=(*sources, *(replace(s, attempt=attempt_of(s.path)) if s.kind is SourceKind.LOG else s for s in rest)),
+        configs=chosen,
+        statuses=read_counters(counted, stands(entries), built.labels, chosen),
+        entries=entries,
+        labels=built.labels,
+        ops=tuple(parse_op(text) for text in built.ops),
+        signatures=built.signatures,
+        stacks=built.stacks,
+        threads=built.threads,
+        attempts=tuple(Attempt(s.number, s.ranks, s.current, s.reason) for s in starts),
+    )
+
+
+def _counted(source: int, ledger: Source, place: Place, library: str | None) -> Counted:
+    decoded, facts = _both(place)
+    whole = ledger.status is SourceStatus.READ and not ledger.only_active
+    return Counted(source, decoded.statuses, facts.producer(library), whole, facts.issued_only)
+
+
+def _both(place: Place) -> tuple[Decoded, Facts]:
+    """The content of a usable place; there by construction."""
+    assert place.decoded is not None
+    assert place.facts is not None
+    return place.decoded, place.facts
+
+
+# --- groups
+
+
+def _configs(source: int, place: Place, library: str | None, replica: int) -> tuple[GroupConfig, ...]:
+    """The groups that a dump's own configuration gives, as far as they can be believed."""
+    decoded, facts = _both(place)
+    rank = place.named.rank
+    producer = facts.producer(library)
+    described = {name: desc for name, desc in decoded.labels if desc not in _SAYS_NOTHING}
+    used = {name for name, _ in decoded.labels}
+    out = []
+    for raw in decoded.configs:
+        ranks = raw.ranks
+        if rank is not None and place.named.shift:
+            ranks = shifted(ranks, replica, rank, place.named.shift)
+        if ranks and rank not in ranks:
+            continue  # of a group that this rank is not in: written by mistake, or the file's name is wrong
+        if producer is not None and not producer.config_trusted and not _looks_right(raw.key, used, ranks):
+            continue
+        desc = described.get(raw.name, raw.desc) if raw.desc in _SAYS_NOTHING else raw.desc
+        out.append(GroupConfig(source, raw.name, desc, ranks))
+    return tuple(out)
+
+
+def _looks_right(key: str, used: set[str], ranks: tuple[int, ...]) -> bool:
+    """Whether a configuration of gloo is one of a group by name: split_group writes such, with world ranks (torch 2.15). The
+    key '' has the numbers of whatever group was made last."""
+    return bool(ranks) and key != "" and (key in used or key == DEFAULT_NAME)
+
+
+# --- entries
+
+
+def _build(places: Sequence[Place], usable: Sequence[int]) -> table.Table:
+    dumps = []
+    seqs: dict[int, npt.NDArray[np.int64]] = {}
+    for i in usable:
+        decoded, facts = _both(places[i])
+        rank = places[i].named.rank
+        dumps.append((i, -1 if rank is None else rank, decoded))
+        if facts.torchcomms:
+            seqs[i] = _renumbered(decoded, wrapped=bool(facts.first_record))
+    return table.build(dumps, seqs)
+
+
+def _renumbered(decoded: Decoded, *, wrapped: bool) -> npt.NDArray[np.int64]:
+    """torchcomms numbers calls over all communicators of a process: number them per communicator, from 1, in its order.
+
+    Once the ring buffer has wrapped nobody knows how many there were before, and no number is better than a wrong one.
+    """
+    seq, label = ints(decoded, "seq"), ids(decoded, "label")
+    out = np.full(len(seq), NONE, np.int64)
+    if wrapped:
+        return out
+    order = np.lexsort((np.arange(len(seq)), seq, label))
+    starts = np.flatnonzero(np.diff(label[order], prepend=label[order][:1] + 1))
+    lengths = np.diff(np.append(starts, len(order)))
+    out[order] = np.arange(len(order)) - np.repeat(starts, lengths) + 1
+    return out
+
+
+# --- starts of the job
+
+
+def _starts(
+    places: Sequence[Place],
+    sources: Sequence[Source],
+    usable: Sequence[int],
+    built: table.Table,
+    configs: dict[int, tuple[GroupConfig, ...]],
+    options: ReadOptions,
+) -> list[attempts.Start]:
+    defaults = {i: next((c.ranks for c in configs[i] if c.name == DEFAULT_NAME and c.ranks), None) for i in usable}
+    dumps = []
+    for i in usable:
+        rank, facts = sources[i].rank, _both(places[i])[1]
+        if rank is not None:
+            folder = _folder(sources[i].path)
+            dumps.append(attempts.Dump(i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder))
+    joining = [i for i, text in enumerate(built.ops) if parse_op(text).family in attempts.JOINING]
+    starts = attempts.separate(dumps, lambda: _with_groups(built, configs), joining, options.attempt)
+    if options.attempt is not None and starts and all(start.number != options.attempt for start in starts):
+        there = fold_ranks(start.number for start in starts)
+        raise BadOptionError(f"--attempt {options.attempt}: no file is of that attempt, there is {there}")
+    return starts
+
+
+def _folder(shown: str) -> str:
+    return shown[: max(shown.rfind("/"), shown.rfind(":")) + 1]
+
+
+def _with_groups(built: table.Table, configs: dict[int, tuple[GroupConfig, ...]]) -> pl.DataFrame:
+    """Entries with the id of their group, where its members are known: equal only for equal names and members."""
+    numbers: dict[tuple[str, frozenset[int]], int] = {}
+    of_name: dict[str, list[int]] = defaultdict(list)
+    for i, (name, _) in enumerate(built.labels):
+        of_name[name].append(i)
+    rows = [
+        (i, label, numbers.setdefault((config.name, frozenset(config.ranks)), len(numbers)))
+        for i, own in configs.items()
+        for config in own
+        if config.ranks
+        for label in of_name[config.name]
+    ]
+    groups = pl.DataFrame(rows, schema={"source": pl.UInt32, "label": pl.UInt32, "group": pl.Int32}, orient="row")
+    return built.entries.join(
+        groups.unique(["source", "label"], keep="first", maintain_order=True), on=["source", "label"], how="left"
+    )
+
+
+def _with_starts(sources: Sequence[Source], places: Sequence[Place], starts: Sequence[attempts.Start]) -> list[Source]:
+    """Sources with their attempt; those of other starts than the current one do not count."""
+    out = list(sources)
+    current = next((start.number for start in starts if start.current), None)
+    for start in starts:
+        for i in start.sources:
+            out[i] = replace(out[i], attempt=start.number)
+            if not start.current:
+                reason = start.reason or "of another attempt than the one looked at"
+                out[i] = replace(out[i], status=SourceStatus.OTHER_ATTEMPT, reason=reason)
+    for i, (source, place) in enumerate(zip(sources, places, strict=True)):
+        if source.kind is not SourceKind.DUMP or out[i].attempt is not None:
+            continue
+        number = place.label if place.label is not None else current
+        out[i] = replace(out[i], attempt=number)
+        if number != current and current is not None:
+            reason = f"{source.reason}; folder of attempt {number}" if source.reason else f"folder of attempt {number}"
+            out[i] = replace(out[i], status=SourceStatus.OTHER_ATTEMPT, reason=reason)
+    return out

@@ -1,0 +1,165 @@
+"""Files with their ranks → lines of the ledger: what each file is, what became of it, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hangview.dumps.facts import Facts, facts_of
+from hangview.dumps.kinds import says_dump, strip_suffixes
+from hangview.dumps.names import BY_NAME, Inside, Named, attempt_of, name_files, shape
+from hangview.producers import Completion
+from hangview.schema import Source, SourceKind, SourceStatus
+from hangview.text import count, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hangview.dumps.decoded import Decoded
+    from hangview.dumps.read import FileRead
+    from hangview.schema import ReadOptions
+
+_NO_RANK = "no rank in its name, and nothing inside tells it: --prefix or --rank-regex can"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file with what its name and its content say."""
+
+    file: FileRead
+    named: Named
+    facts: Facts | None
+    label: int | None  #: the attempt that its folder names
+
+    @property
+    def decoded(self) -> Decoded | None:
+        return self.file.decoded
+
+
+def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, list[Place]]:
+    """The size of a replica group (0: none), and each file with its rank. Raises BadOptionError."""
+    facts = [None if file.decoded is None else facts_of(file.decoded) for file in files]
+    shown = [file.found.shown for file in files]
+    # names of files that are no dumps must not have a say in how names are read
+    dumps = [i for i, fact in enumerate(facts) if fact is not None] or list(range(len(files)))
+    paths = [shown[i] for i in dumps]
+    insides = [fact.inside if (fact := facts[i]) is not None else Inside() for i in dumps]
+    defaults = [fact.default if (fact := facts[i]) is not None else None for i in dumps]
+    size, named = name_files(paths, insides, defaults, options)
+    names = dict(zip(dumps, named, strict=True))
+    for i in range(len(files)):
+        if i not in names:
+            names[i] = _named_like(i, dumps, shown, options)
+    return size, [Place(files[i], names[i], facts[i], attempt_of(shown[i])) for i in range(len(files))]
+
+
+def _named_like(i: int, dumps: Sequence[int], shown: Sequence[str], options: ReadOptions) -> Named:
+    """The rank of a file that could not be decoded, its name read together with those of the decoded ones."""
+    paths = [*(shown[j] for j in dumps), shown[i]]
+    nothing = [Inside()] * len(paths)
+    named = name_files(paths, nothing, [None] * len(paths), options)[1][-1]
+    return replace(named, notes=())
+
+
+def sources_of(places: Sequence[Place]) -> list[Source]:
+    """A source for each file, before files are weighed against each other."""
+    shapes = Counter(shape(p.file.found.shown) for p in places if p.facts is not None)
+    read_ranks = {p.named.rank for p in places if p.facts is not None}
+    return [_source(place, shapes, read_ranks) for place in places]
+
+
+def _source(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> Source:
+    file, found = place.file, place.file.found
+    base = Source(found.shown, file.kind, file.status, file.reason, size=found.size, mtime_ns=found.mtime_ns)
+    if file.kind is SourceKind.LOG:
+        return base
+    if place.decoded is None or place.facts is None:
+        if not _claims(place, shapes, read_ranks):
+            reason = file.reason if file.kind is SourceKind.OTHER else f"not a flight-recorder dump: {file.reason}"
+            return replace(base, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=reason)
+        reason = file.reason if file.kind is SourceKind.DUMP else f"{file.reason}, under a dump's name"
+        status = file.status if file.kind is SourceKind.DUMP else SourceStatus.UNREADABLE
+        return _with_rank(replace(base, kind=SourceKind.DUMP, status=status, reason=reason), place.named)
+    if place.named.rank is None:
+        told = place.named.notes[0] if place.named.notes else _NO_RANK
+        return replace(base, status=SourceStatus.UNREADABLE, reason=told, entries=place.decoded.count)
+    return _with_rank(replace(base, version=place.decoded.version, library=place.decoded.library), place.named)
+
+
+def _with_rank(source: Source, named: Named) -> Source:
+    return replace(source, rank=named.rank, rank_from=named.origin, host=named.host and escape(named.host), notes=named.notes)
+
+
+def _claims(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> bool:
+    """Whether a file that is no dump would be missed as one: it has a rank in its name, and is called as the dumps are."""
+    if place.named.rank is None or place.named.origin is None:
+        return False
+    if place.named.origin != BY_NAME or shape(place.file.found.shown) in shapes:
+        return True
+    name = strip_suffixes(place.file.found.shown.rpartition("/")[2])
+    return says_dump(name) and place.named.rank not in read_ranks
+
+
+def common_library(facts: Iterable[Facts | None]) -> str | None:
+    """The library of most dumps; what a dump without entries was most likely recorded by."""
+    tally = Counter(fact.library for fact in facts if fact is not None and fact.library is not None)
+    return min(tally, key=lambda name: (-tally[name], name)) if tally else None
+
+
+def describe(source: Source, place: Place, library: str | None, *, configured: bool) -> Source:
+    """Everything that is known of a decoded file from itself."""
+    decoded, facts = place.decoded, place.facts
+    if decoded is None or facts is None:
+        return source
+    only_active = _only_active(decoded, facts, library)
+    return replace(
+        source,
+        producer=facts.library,
+        version=decoded.version,
+        library=decoded.library,
+        entries=decoded.count,
+        wrapped=bool(facts.first_record) and not only_active,
+        only_active=only_active,
+        has_stacks=facts.has_stacks,
+        configured=configured,
+        notes=(*source.notes, *_notes(decoded, facts, library, only_active=only_active)),
+    )
+
+
+def _only_active(decoded: Decoded, facts: Facts, library: str | None) -> bool:
+    """Whether completed entries were left out when it was written.
+
+    Record ids then have holes; or no entry says completed while the counters do (of a recorder that records completion); or
+    there is no entry although something was requested.
+    """
+    if not decoded.complete and decoded.count == 0:
+        return False
+    if decoded.count == 0:
+        return any((status.enqueued if status.enqueued is not None else -1) > 0 for status in decoded.statuses)
+    producer = facts.producer(library)
+    if producer is None or producer.completion is Completion.RETIRED:
+        return False
+    if facts.holes:
+        return True
+    done = any((status.completed if status.completed is not None else -1) > 0 for status in decoded.statuses)
+    return done and not facts.completed and producer.completion is Completion.RECORDED and decoded.complete
+
+
+def _notes(decoded: Decoded, facts: Facts, library: str | None, *, only_active: bool) -> Iterable[str]:
+    if decoded.encoding != "pickle 2":
+        yield f"read as {decoded.encoding}"
+    producer = facts.producer(library)
+    if producer is not None and producer.note:
+        yield producer.note
+    if not decoded.count:
+        yield "holds no entries" if decoded.has_entries_key else "was written without its entries"
+    if only_active and decoded.count:
+        yield "holds unfinished entries only: completed ones were left out when it was written"
+    if facts.first_record and not only_active:
+        yield f"the ring buffer wrapped: {count(facts.first_record, 'older record was', 'older records were')} overwritten"
+    if decoded.count and not facts.has_stacks:
+        yield "no stacks: JSON has none" if decoded.encoding.startswith("json") else "no stacks: dumped without them"
+    if decoded.unknown_keys:
+        yield f"entries have keys that are not known here: {escape(', '.join(decoded.unknown_keys))}"
+    yield from map(escape, decoded.notes)
