@@ -1,0 +1,146 @@
+"""One rank does something else than the others: stops, skips, repeats, swaps, or calls with other arguments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tests.jobs.simulate import members, run
+
+if TYPE_CHECKING:
+    import random
+
+    from tests.jobs.model import Job, Part, Program
+
+FAULTS = ("none", "stop", "first", "op", "size", "dtype", "swap", "skip", "repeat", "stall", "two", "stop+size")
+
+_OTHER_DTYPE = {"Float": "Half", "BFloat16": "Float"}
+
+
+def inject(fault: str, job: Job, rng: random.Random) -> Job:
+    """The job with one fault (or two), somewhere after its first step; ``first``: before a rank's first call."""
+    if fault == "none":
+        return job
+    if fault == "two":
+        return _two(job, rng)
+    if fault == "stop+size":
+        return replace(_args("size", _stop(job, rng), rng), fault=fault)
+    if fault in ("op", "size", "dtype"):
+        return _args(fault, job, rng)
+    return {"stop": _stop, "first": _first, "swap": _swap, "skip": _skip, "repeat": _repeat, "stall": _stall}[fault](job, rng)
+
+
+def _pick(job: Job, rng: random.Random) -> int:
+    """A rank that has no fault yet."""
+    return rng.choice([rank for rank in range(job.world) if rank not in job.injected])
+
+
+def _place(program: Program, rng: random.Random) -> int:
+    return rng.randrange(len(program) // 4, len(program) * 3 // 4)
+
+
+def _describe(job: Job, rank: int, index: int) -> str:
+    call = job.programs[rank][index]
+    return f"{call.parts[0].op} of {job.groups[call.group].desc} (call {index} of rank {rank})"
+
+
+def _stop(job: Job, rng: random.Random) -> Job:
+    rank = _pick(job, rng)
+    index = _place(job.programs[rank], rng)
+    what = f"rank {rank} stops before {_describe(job, rank, index)}"
+    return replace(job, stops={**job.stops, rank: index}, injected=job.injected | {rank}, fault="stop", what=what)
+
+
+def _first(job: Job, rng: random.Random) -> Job:
+    rank = _pick(job, rng)
+    return replace(
+        job, stops={rank: 0}, injected=frozenset({rank}), fault="first", what=f"rank {rank} stops before its first call"
+    )
+
+
+def _two(job: Job, rng: random.Random) -> Job:
+    """Two ranks stop. Half of the time in the same step, so that neither keeps the other from coming to its stop."""
+    one = _stop(job, rng)
+    other = _stop(one, rng)
+    if rng.random() < 0.5:
+        (first, index), second = next(iter(one.stops.items())), next(iter(other.injected - one.injected))
+        near = round(index / len(job.programs[first]) * len(job.programs[second]))
+        other = replace(other, stops={first: index, second: min(near, len(job.programs[second]) - 1)})
+    return replace(other, fault="two", what=f"{one.what}; {other.what}")
+
+
+def _args(fault: str, job: Job, rng: random.Random) -> Job:
+    """A rank makes a collective with another operation, size or dtype. Sizes of an all-to-all may differ: not those."""
+    change = {"op": _other_op, "size": _other_size, "dtype": _other_dtype}[fault]
+    while True:
+        rank = _pick(job, rng)
+        program = job.programs[rank]
+        index = _place(program, rng)
+        call = program[index]
+        if call.batch or call.is_p2p or (fault == "size" and call.parts[0].op.startswith("all_to_all")):
+            if rng.random() < 0.02 and call.is_p2p and fault == "size":
+                break  # now and then a send that is longer than its receive
+            if not any(not c.batch and not c.is_p2p for c in program[len(program) // 4 : len(program) * 3 // 4]):
+                return _stop(job, rng)
+            continue
+        break
+    what = f"rank {rank}: other {fault} at {_describe(job, rank, index)}"
+    changed = replace(call, parts=(change(call.parts[0]), *call.parts[1:]))
+    job = job.with_program(rank, [*program[:index], changed, *program[index + 1 :]])
+    return replace(job, injected=job.injected | {rank}, fault=fault, what=f"{job.what}; {what}" if job.what else what)
+
+
+def _other_op(part: Part) -> Part:
+    if part.op in ("all_reduce", "all_reduce_barrier"):
+        return replace(part, op="broadcast")
+    return replace(part, op="all_reduce", outputs=part.inputs)
+
+
+def _other_size(part: Part) -> Part:
+    def grow(shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+        return tuple((shape[0] + 8, *shape[1:]) for shape in shapes)
+
+    return replace(part, inputs=grow(part.inputs), outputs=grow(part.outputs))
+
+
+def _other_dtype(part: Part) -> Part:
+    return replace(part, dtype=_OTHER_DTYPE[part.dtype])
+
+
+def _swap(job: Job, rng: random.Random) -> Job:
+    """A rank makes two neighbouring calls the other way round."""
+    rank = _pick(job, rng)
+    program = list(job.programs[rank])
+    different = [i for i in range(len(program) // 4, len(program) * 3 // 4) if program[i] != program[i + 1]]
+    other_group = [i for i in different if program[i].group != program[i + 1].group]
+    index = rng.choice(other_group if other_group and rng.random() < 0.8 else different)
+    what = f"rank {rank} makes {_describe(job, rank, index + 1)} before {_describe(job, rank, index)}"
+    program[index], program[index + 1] = program[index + 1], program[index]
+    return replace(job.with_program(rank, program), injected=frozenset({rank}), fault="swap", what=what)
+
+
+def _skip(job: Job, rng: random.Random) -> Job:
+    rank = _pick(job, rng)
+    program = job.programs[rank]
+    index = _place(program, rng)
+    what = f"rank {rank} skips {_describe(job, rank, index)}"
+    job = job.with_program(rank, [*program[:index], *program[index + 1 :]])
+    return replace(job, injected=frozenset({rank}), fault="skip", what=what)
+
+
+def _repeat(job: Job, rng: random.Random) -> Job:
+    rank = _pick(job, rng)
+    program = job.programs[rank]
+    index = _place(program, rng)
+    what = f"rank {rank} repeats {_describe(job, rank, index)}"
+    again = program[index]
+    job = job.with_program(rank, [*program[:index], again, *program[index:]])
+    return replace(job, injected=frozenset({rank}), fault="repeat", what=what)
+
+
+def _stall(job: Job, rng: random.Random) -> Job:
+    """A call that everybody makes and that never ends: a device, a driver, a cable. No rank is injected."""
+    made = run(job).ranks[_pick(job, rng)]
+    key = rng.choice(made[rng.randrange(len(made) // 4, len(made) * 3 // 4)].keys)
+    who = members(job, key)
+    return replace(job, stalled=frozenset({key}), fault="stall", what=f"{key} of ranks {who} never completes")
