@@ -98,8 +98,27 @@ class Tables:
             return known[1]
         if type(frames) not in (list, tuple):
             raise NotADump(f"an entry's frames are {_kind(frames)}")
-        n = self._stacks[tuple(map(self._frame, frames))]
+        n = self.stack_of(map(self.frame, frames))
         self._seen[id(frames)] = frames, n
+        return n
+
+    def stack_of(self, frames: Iterable[int]) -> int:
+        """Of the ids of frames, innermost first."""
+        return self._stacks[tuple(frames)]
+
+    def frame(self, frame: Any) -> int:
+        known = self._seen.get(id(frame))
+        if known is not None:
+            return known[1]
+        if type(frame) is not dict:
+            raise NotADump(f"a stack frame is {_kind(frame)}")
+        line = to_int(frame.get("line"), "line")
+        n = self._frames[
+            self._text(frame.get("name"), "frame's name"),
+            self._text(frame.get("filename"), "frame's filename"),
+            0 if line == NONE else line,
+        ]
+        self._seen[id(frame)] = frame, n
         return n
 
     def finish(self) -> Finished:
@@ -159,21 +178,6 @@ class Tables:
             raise NotADump(f"an entry's dtypes are {_kind(value)}")
         n = self._dtypes[tuple([self._text(x, "dtype") for x in value])]
         self._seen[id(value)] = value, n
-        return n
-
-    def _frame(self, frame: Any) -> int:
-        known = self._seen.get(id(frame))
-        if known is not None:
-            return known[1]
-        if type(frame) is not dict:
-            raise NotADump(f"a stack frame is {_kind(frame)}")
-        line = to_int(frame.get("line"), "line")
-        n = self._frames[
-            self._text(frame.get("name"), "frame's name"),
-            self._text(frame.get("filename"), "frame's filename"),
-            0 if line == NONE else line,
-        ]
-        self._seen[id(frame)] = frame, n
         return n
 
 

@@ -31,6 +31,7 @@ _d8 = struct.Struct(">d").unpack_from
 NEWEST_PROTOCOL = 5
 #: The longest opcode with a fixed argument: if that many bytes are left, the bytes did not run out.
 _LONGEST = 10
+_TEXT = {str}
 _KEY_TYPES = frozenset({str, int})
 
 #: Opcodes that make a pickle run code, and what they ask for when they do not name it.
@@ -69,13 +70,17 @@ _SIZED = {
 
 
 class Read(NamedTuple):
-    """What a pickle holds. ``root`` is None if nothing was whole; ``damage`` says what ended the reading, if not the end."""
+    """What a pickle holds. ``root`` is None if nothing was whole; ``damage`` says what ended the reading, if not the end.
+
+    ``levels`` is the stack as it was at the end, divided by its marks, outermost first.
+    """
 
     complete: bool
     root: Any
     memo: list[Any]
     protocol: int
-    damage: str | None = None
+    damage: str | None
+    levels: list[list[Any]]
 
 
 class _DamageError(ValueError):
@@ -97,14 +102,22 @@ def interpret(data: bytes, limits: Limits) -> Read:
     """
     if data[:1] != b"\x80" or len(data) < 2 or not 2 <= data[1] <= NEWEST_PROTOCOL:
         raise NotADump("no pickle of protocol 2 to 5")
+    return _run(data, 2, Read(False, None, [], data[1], None, [[]]), limits)
+
+
+def resume(read: Read, data: bytes, limits: Limits) -> Read:
+    """Go on with more bytes behind the end of one that was read; ``read`` is used up. Positions count from the new bytes."""
+    return _run(data, 0, read, limits)
+
+
+def _run(data: bytes, pos: int, state: Read, limits: Limits) -> Read:
     size = len(data)
     depth, longest = limits.depth, limits.string_bytes
     room = container_limit(limits)
-    memo: list[Any] = []
-    stack: list[Any] = []
-    marks: list[list[Any]] = []
+    memo, protocol = state.memo, state.protocol
+    marks = state.levels
+    stack = marks.pop()
     append = stack.append
-    pos = 2
     damage = None
     try:
         while True:
@@ -112,6 +125,22 @@ def interpret(data: bytes, limits: Limits) -> Read:
             if op == 0x68:  # BINGET
                 append(memo[data[pos + 1]])
                 pos += 2
+            elif op == 0x58 and marks and (end := pos + 5 + (n := _u4(data, pos + 1)[0])) <= size and n <= longest:
+                # BINUNICODE, with its BINPUT at once; all that is odd about strings is below
+                append(data[pos + 5 : end].decode("utf-8", "replace"))
+                room -= 1
+                if room < 0:
+                    _too_many(limits)
+                pos = end
+                if data[pos] == 0x71 and data[pos + 1] == len(memo):
+                    memo.append(stack[-1])
+                    pos += 2
+            elif op == 0x6A:  # LONG_BINGET
+                append(memo[_u4(data, pos + 1)[0]])
+                pos += 5
+            elif op == 0x4D:  # BININT2
+                append(_u2(data, pos + 1)[0])
+                pos += 3
             elif op == 0x4B:  # BININT1
                 append(data[pos + 1])
                 pos += 2
@@ -128,6 +157,12 @@ def interpret(data: bytes, limits: Limits) -> Read:
                     stack = []
                     append = stack.append
                     pos += 1
+            elif op == 0x75:  # SETITEMS
+                items = stack
+                stack = marks.pop()
+                append = stack.append
+                _set_items(stack[-1], items)
+                pos += 1
             elif op == 0x65:  # APPENDS
                 items = stack
                 stack = marks.pop()
@@ -136,11 +171,15 @@ def interpret(data: bytes, limits: Limits) -> Read:
                     raise _DamageError("items for something that is no list")
                 stack[-1].extend(items)
                 pos += 1
-            elif op == 0x4D:  # BININT2
-                append(_u2(data, pos + 1)[0])
-                pos += 3
-            elif op == 0x6A:  # LONG_BINGET
-                append(memo[_u4(data, pos + 1)[0]])
+            elif op == 0x71:  # BINPUT
+                if data[pos + 1] != len(memo):
+                    raise _DamageError("memo out of order")
+                memo.append(stack[-1])
+                pos += 2
+            elif op == 0x72:  # LONG_BINPUT
+                if _u4(data, pos + 1)[0] != len(memo):
+                    raise _DamageError("memo out of order")
+                memo.append(stack[-1])
                 pos += 5
             elif op == 0x8A:  # LONG1
                 n = data[pos + 1]
@@ -153,27 +192,11 @@ def interpret(data: bytes, limits: Limits) -> Read:
                 else:
                     append(int.from_bytes(data[pos + 2 : pos + 2 + n], "little", signed=True))
                 pos += 2 + n
-            elif op == 0x71:  # BINPUT
-                if data[pos + 1] != len(memo):
-                    raise _DamageError("memo out of order")
-                memo.append(stack[-1])
-                pos += 2
-            elif op == 0x72:  # LONG_BINPUT
-                if _u4(data, pos + 1)[0] != len(memo):
-                    raise _DamageError("memo out of order")
-                memo.append(stack[-1])
-                pos += 5
-            elif op == 0x94:  # MEMOIZE
-                memo.append(stack[-1])
-                pos += 1
             elif op == 0x4A:  # BININT
                 append(_i4(data, pos + 1)[0])
                 pos += 5
-            elif op == 0x75:  # SETITEMS
-                items = stack
-                stack = marks.pop()
-                append = stack.append
-                _set_items(stack[-1], items)
+            elif op == 0x94:  # MEMOIZE
+                memo.append(stack[-1])
                 pos += 1
             elif op in _SIZED:
                 width, text = _SIZED[op]
@@ -217,7 +240,7 @@ def interpret(data: bytes, limits: Limits) -> Read:
             elif op == 0x2E:  # STOP
                 if len(stack) != 1 or marks:
                     raise _DamageError("values left over at its end")
-                return Read(True, stack[0], memo, data[1])
+                return Read(True, stack[0], memo, protocol, None, [])
             elif op == 0x28:  # MARK
                 if len(marks) >= depth:
                     _too_deep(depth)
@@ -256,13 +279,14 @@ def interpret(data: bytes, limits: Limits) -> Read:
                 raise _DamageError(f"no value can start with byte {op:#04x}")
     except _EndError as end:
         if end.rest is not None:
-            return Read(False, end.rest, memo, data[1])
+            return Read(False, end.rest, memo, protocol, None, [])
     except _DamageError as error:
         damage = f"{error} (byte {pos})"
     except (IndexError, struct.error):
         if pos + _LONGEST <= size:
             damage = f"a value that was never written (byte {pos})"
-    return Read(False, _rescue([*marks, stack]), memo, data[1], damage)
+    levels = [*marks, stack]
+    return Read(False, _rescue(levels), memo, protocol, damage, levels)
 
 
 def container_limit(limits: Limits) -> int:
@@ -282,7 +306,8 @@ def _set_items(target: Any, items: list[Any]) -> None:
     keys = items[::2]
     if type(target) is not dict or len(items) & 1:
         raise _DamageError("items for something that is no dictionary")
-    if not set(map(type, keys)) <= _KEY_TYPES or any(type(k) is int and not -(2**63) <= k < 2**63 for k in keys):
+    kinds = set(map(type, keys))
+    if kinds != _TEXT and not (kinds <= _KEY_TYPES and all(type(k) is str or -(2**63) <= k < 2**63 for k in keys)):
         raise _DamageError("a dictionary key that is neither text nor a number")
     target.update(zip(keys, items[1::2], strict=True))
 

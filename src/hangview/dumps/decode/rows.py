@@ -2,8 +2,9 @@
 
 The entries of a dump differ only in numbers and in which strings they refer to, so one cursor per entry walks all of them
 together, field by field, in the order that the first entry shows. A row counts only if it ends at the byte where the next one
-starts; all other rows (first uses of strings, keys that the first one lacks, the end of a cut dump) are joined behind the
-header and interpreted one by one. So the result is exact, or there is none and the caller interprets the whole file.
+starts. All other rows (first uses of strings, keys that the first one lacks, the end of a cut dump) are joined behind the
+first one and interpreted one by one; of rows whose stack alone is new, the stack. So the result is exact, or there is none
+and the caller interprets the whole file.
 """
 
 from __future__ import annotations
@@ -12,39 +13,26 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hangview.dumps.decode import keys
-from hangview.dumps.decode.columns import Column, Entry, Table, Tables, first_of, from_entries, scaled, state_code
-from hangview.dumps.decode.machine import interpret
-from hangview.dumps.decoded import INT_COLUMNS, NONE, NotADump, Refused
+from hangview.dumps.decode.columns import Column, Entry, Tables, first_of, from_entries, scaled, state_code
+from hangview.dumps.decode.cursors import Bools, Fields, OtherLayoutError, read_fields
+from hangview.dumps.decode.machine import Read, interpret, resume
+from hangview.dumps.decode.spans import Ints, Span, find_all
+from hangview.dumps.decoded import NONE, NotADump, Refused
 
 if TYPE_CHECKING:
-    from hangview.schema import Limits
+    from collections.abc import Callable
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+    from hangview.schema import Limits
 
 #: Below this, interpreting is as fast.
 MIN_ROWS = 32
 
-# Token sizes by opcode: of memo gets, of integers, and of both and the marks of lists.
-_GET = np.zeros(256, np.int64)
-_GET[[0x68, 0x6A]] = 2, 5
-_INT = np.zeros(256, np.int64)
-_INT[[0x4B, 0x4D, 0x4A, 0x8A]] = 2, 3, 5, 10
-_WALK = _GET + _INT
-_WALK[[0x5D, 0x28, 0x65]] = 1
-_MASK = np.zeros(256, np.uint64)
-_MASK[[0x4B, 0x4D, 0x4A, 0x8A]] = 0xFF, 0xFFFF, 0xFFFFFFFF, 2**64 - 1
-_U32 = np.uint64(0xFFFFFFFF)
-_LONG1, _BININT, _NONE_OP = 0x8A, 0x4A, 0x4E
 _PARTS = re.compile(rb"(\]\()|(e)|h(.)|j(....)|K(.)|M(..)|J(....)|\x8a\x08(.{8})", re.S)
+_GETS = re.compile(rb"(?:h.|j....)*+", re.S)
+_GET = re.compile(rb"h(.)|j(....)", re.S)
 _FIRST = re.compile(rb"(?:X\x07\0\0\0entries(?:q.|r....)|\A\x80\x02)\]\(\}\(X(.{4})", re.S)
-
-
-class _OtherLayoutError(Exception):
-    """The dump is to be interpreted as a whole."""
 
 
 class Rows(NamedTuple):
@@ -59,7 +47,7 @@ def decode_rows(data: bytes, limits: Limits) -> Rows | None:
     """The dump's header and columns, or None if it is not in the layout that torch's own pickler writes."""
     try:
         return _decode(data, limits)
-    except (_OtherLayoutError, NotADump, Refused, IndexError, KeyError, OverflowError, TypeError):
+    except (OtherLayoutError, NotADump, Refused, IndexError, KeyError, OverflowError, TypeError):
         # Whatever is odd, even a limit: the interpreter says so about the file as it is.
         return None
 
@@ -67,41 +55,50 @@ def decode_rows(data: bytes, limits: Limits) -> Rows | None:
 def _decode(data: bytes, limits: Limits) -> Rows:
     starts = _find_starts(data)
     if len(starts) < MIN_ROWS or len(starts) >= limits.entries:
-        raise _OtherLayoutError
-    prefix = interpret(data[: starts[0]], limits)  # the header and the first entry, which shows the layout
+        raise OtherLayoutError
+    prefix = interpret(data[: int(starts[0])], limits)  # the header and the first entry, which shows the layout
     first = _entries_of(prefix.root)
     if prefix.damage or len(first) != 1:
-        raise _OtherLayoutError
-    cursors = _Cursors(data, starts)
-    cursors.read(first[0])
-    is_good = cursors.good()
-    cuts = [*starts, len(data)]
-    odd = np.flatnonzero(~is_good)
-    pieces = [data[: starts[0]], *(data[cuts[i] : cuts[i + 1]] for i in odd.tolist())]
-    read = interpret(b"".join(pieces), limits)
+        raise OtherLayoutError
+    tokens = {key: token for key in (*first[0], keys.DURATION) if (token := _token(data, str(key).encode()))}
+    if not tokens.keys() >= first[0].keys():
+        raise OtherLayoutError
+    ends = np.append(starts[1:], len(data))
+    fields = read_fields(data, starts, ends, first[0], tokens)
+    fields.fits[-1] = False  # where the last row ends, only the interpreter knows
+    new_stack = fields.fits & _new_stacks(fields)
+    if next(iter(first[0])) != keys.FRAMES:
+        fields.fits &= ~new_stack
+        new_stack[:] = False
+    rest = np.flatnonzero(~fields.fits | new_stack)
+    if len(rest) > len(starts) // 2 or fields.fits.sum() < 2:
+        raise OtherLayoutError
+    stops = (fields.frames.ends if fields.frames else ends)[rest].tolist()
+    pieces = [
+        data[start : stop + 1] + b"u" if stack_only else data[start:end]
+        for start, end, stop, stack_only in zip(
+            starts[rest].tolist(), ends[rest].tolist(), stops, new_stack[rest].tolist(), strict=True
+        )
+    ]
+    read = resume(prefix, b"".join(pieces), limits)
     entries = _entries_of(read.root)
-    lost = len(odd) + 1 - len(entries)
+    lost = len(rest) + 1 - len(entries)
     if read.damage or lost not in ((0,) if read.complete else (0, 1)):
-        raise _OtherLayoutError
-    tables = Tables(limits, len(data))
-    columns, present = from_entries(entries, tables)
-    where = np.append(0, odd + 1)[: len(entries)]
-    good = np.flatnonzero(is_good)
-    columns = cursors.merge(columns, tables, where, good, read.memo, len(starts) + 1 - lost)
-    header = {} if type(read.root) is list else {k: v for k, v in read.root.items() if k != keys.ENTRIES}
-    return Rows(read.complete, header, columns, tables, present)
+        raise OtherLayoutError
+    return _join(fields, new_stack, rest.tolist(), entries, read, Tables(limits, len(data)))
 
 
-def _find_starts(data: bytes) -> list[int]:
+def _find_starts(data: bytes) -> Ints:
     """Where entries start, but for the first one: after the end of another, with the key that the first one starts with."""
+    none = np.empty(0, np.int64)
     first = _FIRST.search(data)
     if not first:
-        return []
+        return none
     key = data[first.end() : first.end() + int.from_bytes(first[1], "little")]
     token = _token(data, key)
     if not token:
-        return []
-    return [m.end() - len(token) - 2 for m in re.finditer(rb"u\}\(" + re.escape(token), data)]
+        return none
+    return find_all(np.frombuffer(data, np.uint8), b"u}(" + token, 1) + 1
 
 
 def _token(data: bytes, key: bytes) -> bytes | None:
@@ -116,264 +113,162 @@ def _token(data: bytes, key: bytes) -> bytes | None:
 def _entries_of(root: Any) -> list[Entry]:
     entries = root if type(root) is list else root.get(keys.ENTRIES) if type(root) is dict else None
     if type(entries) is not list or not all(type(e) is dict for e in entries):
-        raise _OtherLayoutError
+        raise OtherLayoutError
     return entries
+
+
+def _new_stacks(fields: Fields) -> Bools:
+    """The rows with a frame that is written out."""
+    if fields.frames is None:
+        return np.zeros(len(fields.fits), np.bool_)
+    new = np.array([not _GETS.fullmatch(raw) for raw in fields.frames.values], np.bool_)
+    result: Bools = new[fields.frames.ids]
+    return result
+
+
+def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry], read: Read, tables: Tables) -> Rows:
+    """All rows in file order. ``entries`` are the first entry and the rows of ``rest``, unless the last one was cut."""
+    whole = [(0, entries[0])]
+    stacks = []
+    for row, entry in zip(rest, entries[1:], strict=False):
+        if not new_stack[row]:
+            whole.append((row + 1, entry))
+        elif entry.keys() == {keys.FRAMES}:
+            stacks.append((row + 1, tables.stack(entry[keys.FRAMES])))
+        else:
+            raise OtherLayoutError
+    columns, present = from_entries([entry for _, entry in whole], tables)
+    places = [place for place, _ in whole]
+    parts: dict[str, Any] = {"duration_ms": fields.duration, **_Ids(fields, tables, read.memo).columns()}
+    for key, (name, factor) in keys.INTS.items():
+        if key in fields.numbers:
+            values = scaled(np.where(fields.fits, fields.numbers[key], NONE), name, factor)
+            parts[name] = first_of(parts[name], values) if name in parts else values
+    for name in keys.BOOLS:
+        parts[name] = fields.numbers.get(name, False)
+    count = len(fields.fits) + len(entries) - len(rest)
+    result = {}
+    for name, values in columns.items():
+        out = np.empty(count, values.dtype)
+        part = parts.get(name, NONE)
+        out[1:] = part[: count - 1] if isinstance(part, np.ndarray) else part
+        out[places] = values
+        result[name] = out
+    for place, stack in stacks:
+        result["stack"][place] = stack
+    header = {} if type(read.root) is list else {k: v for k, v in read.root.items() if k != keys.ENTRIES}
+    return Rows(read.complete, header, result, tables, present)
+
+
+class _Ids:
+    """Ids of the strings, groups, signatures and stacks of the rows that fit, from the bytes that stand for them."""
+
+    def __init__(self, fields: Fields, tables: Tables, memo: list[Any]) -> None:
+        self.fields, self.tables, self.memo = fields, tables, memo
+        self._misfits = np.flatnonzero(~fields.fits)
+        self._some = int(fields.fits.argmax())  # a row that fits lends its values to those that do not
+        self._frames: dict[int, int] = {}
+
+    def columns(self) -> dict[str, Any]:
+        f, tables = self.fields, self.tables
+        group, pg_id = f.gets.get(keys.GROUP), f.numbers.get("pg_id")
+        if group is not None:
+            label: Any = self._distinct(group, lambda g: tables.label((self._text(g >> 32), self._text(g & 0xFFFFFFFF))))
+        elif pg_id is not None:
+            label = self._distinct(pg_id, lambda n: tables.label(None, None if n == NONE else n))
+        else:
+            label = tables.label(None)
+        thread: Any = 0
+        for key in ("thread_id", "thread_name"):
+            thread = thread << 32 | (f.gets[key] + 1 if key in f.gets else 0)
+        return {
+            "op": self._strings("profiling_name", tables.op),
+            "state": self._strings("state", state_code),
+            "label": label,
+            "thread": self._distinct(thread, self._thread) if isinstance(thread, np.ndarray) else self._thread(0),
+            "signature": self._spans(f.lists, self._signature) if f.lists else tables.signature(None, None, None, None),
+            "stack": self._spans(f.frames, self._stack) if f.frames else 0,
+        }
+
+    def _clean(self, values: Ints) -> Ints:
+        values = values.copy()
+        values[self._misfits] = values[self._some]
+        return values
+
+    def _text(self, i: int) -> str:
+        value = self.memo[i]
+        if type(value) is not str:
+            raise OtherLayoutError
+        return value
+
+    def _thread(self, codes: int) -> int:
+        id_, name = codes >> 32, codes & 0xFFFFFFFF
+        return self.tables.thread(self._text(id_ - 1) if id_ else None, self._text(name - 1) if name else None)
+
+    def _strings(self, key: str, to_id: Callable[[Any], int]) -> Any:
+        gets = self.fields.gets.get(key)
+        if gets is None:
+            return to_id(None)
+        return self._dense(self._clean(gets), len(self.memo), lambda i: to_id(self._text(i)))
+
+    def _dense(self, codes: Ints, size: int, to_id: Callable[[int], int]) -> Ints:
+        used = np.zeros(size, np.bool_)
+        used[codes] = True
+        ids = np.zeros(size, np.int64)
+        for i in np.flatnonzero(used).tolist():
+            ids[i] = to_id(i)
+        return ids.take(codes)
+
+    def _distinct(self, codes: Ints, to_id: Callable[[int], int]) -> Ints:
+        distinct, inverse = np.unique(self._clean(codes), return_inverse=True)
+        return np.array([to_id(code) for code in distinct.tolist()], np.int64).take(inverse)
+
+    def _spans(self, span: Span, to_id: Callable[[bytes], int]) -> Ints:
+        return self._dense(self._clean(span.ids), len(span.values), lambda i: to_id(span.values[i]))
+
+    def _stack(self, raw: bytes) -> int:
+        if not _GETS.fullmatch(raw):
+            return 0  # a new one: its id comes from the entry that was interpreted
+        if raw[::2] == b"h" * (len(raw) // 2):
+            gets: list[int] = list(raw[1::2])
+        else:
+            gets = [m[1][0] if m[1] else int.from_bytes(m[2], "little") for m in _GET.finditer(raw)]
+        frames = self._frames
+        return self.tables.stack_of([frames[i] if i in frames else self._frame(i) for i in gets])
+
+    def _frame(self, i: int) -> int:
+        n = self._frames[i] = self.tables.frame(self.memo[i])
+        return n
+
+    def _signature(self, raw: bytes) -> int:
+        parts = _lists(raw, self.memo)
+        order = self.fields.list_keys
+        if parts[1::2] != order[1:] or len(parts) != 2 * len(order) - 1:
+            raise OtherLayoutError
+        lists = dict(zip(order, parts[::2], strict=True))
+        return self.tables.signature(*(lists.get(k) for k in keys.LISTS))
 
 
 def _lists(raw: bytes, memo: list[Any]) -> list[Any]:
     """The lists in the bytes of several list fields, with the keys between them."""
     root: list[Any] = []
     open_ = [root]
-    at = 0
+    add = root.append
     for m in _PARTS.finditer(raw):
-        group, value = m.lastindex or 0, m[m.lastindex or 0]
+        group = m.lastindex or 0
         if group == 1:
             new: list[Any] = []
-            open_[-1].append(new)
+            add(new)
             open_.append(new)
+            add = new.append
         elif group == 2:
             open_.pop()
-            if not open_:
-                raise _OtherLayoutError
+            add = open_[-1].append
         elif group == 3:
-            open_[-1].append(memo[value[0]])
-        elif group == 4:
-            open_[-1].append(memo[int.from_bytes(value, "little")])
+            add(memo[m[3][0]])
         else:
-            open_[-1].append(int.from_bytes(value, "little", signed=group >= 7))
-        at += len(m[0])
-    if at != len(raw) or len(open_) != 1:
-        raise _OtherLayoutError
+            value = int.from_bytes(m[group], "little", signed=group >= 7)
+            add(memo[value] if group == 4 else value)
+    if len(open_) != 1:
+        raise OtherLayoutError
     return root
-
-
-class _Cursors:
-    """One position per row; each step reads one field of all rows."""
-
-    def __init__(self, data: bytes, starts: list[int]) -> None:
-        self.data, self.last = data, len(data)
-        padded = data + b"\0" * 32
-        self.bytes = np.frombuffer(padded, np.uint8)
-        self.u8: npt.NDArray[np.uint64] = np.ndarray((len(padded) - 8,), "<u8", buffer=padded, strides=(1,))
-        self.f8: npt.NDArray[np.float64] = np.ndarray((len(padded) - 8,), ">f8", buffer=padded, strides=(1,))
-        self.starts = np.array(starts, np.int64)
-        self.count = len(starts)
-        self.at: Ints = self.starts + 2
-        self.ok: Bools = np.ones(self.count, np.bool_)
-        self.numbers: dict[str, Column] = {}  # by key
-        self.gets: dict[str, Ints] = {}  # by key: memo ids; for the group two of them
-        self.spans: dict[str, tuple[Ints, Ints]] = {}  # of "stack" and "signature": begin, end
-        self.list_keys: list[str] = []  # the keys inside a signature's span, in order
-        self.duration: npt.NDArray[np.float64] = np.full(self.count, np.nan)
-
-    # -- steps
-
-    def _step(self, size: Any) -> None:
-        self.at = np.minimum(self.at + size, self.last)
-
-    def _expect(self, token: bytes) -> None:
-        self.ok &= self._has(token)
-        self._step(len(token))
-
-    def _has(self, token: bytes) -> Bools:
-        """Where the next bytes are these, 8 at most."""
-        mask = np.uint64((1 << 8 * len(token)) - 1)
-        same: Bools = (self.u8[self.at] & mask) == np.uint64(int.from_bytes(token, "little"))
-        return same
-
-    def _integer(self) -> Ints:
-        at, op = self.at, self.bytes[self.at]
-        size = _INT[op]
-        long = op == _LONG1
-        value: Ints = (self.u8[at + 1 + long] & _MASK[op]).view(np.int64)
-        negative = (op == _BININT) & (value > 0x7FFFFFFF)
-        if negative.any():
-            value = np.where(negative, value - (1 << 32), value)
-        none = op == _NONE_OP
-        if none.any():
-            value, size = np.where(none, NONE, value), np.where(none, 1, size)
-        self.ok &= (size > 0) & (~long | (self.bytes[at + 1] == 8))
-        self._step(size)
-        return value
-
-    def _get(self) -> Ints:
-        op = self.bytes[self.at]
-        value = np.where(op == 0x68, self.bytes[self.at + 1], self.u8[self.at + 1] & _U32).astype(np.int64)
-        size = _GET[op]
-        self.ok &= size > 0
-        self._step(size)
-        return value
-
-    def _boolean(self) -> Bools:
-        op = self.bytes[self.at]
-        true: Bools = op == 0x88
-        self.ok &= true | (op == 0x89)
-        self._step(1)
-        return true
-
-    def _walk_to(self, stop: bytes) -> None:
-        """Over integers, memo gets and lists to the token ``stop``."""
-        live, at = np.arange(self.count), self.at.copy()
-        want, mask = np.uint64(int.from_bytes(stop, "little")), np.uint64((1 << 8 * len(stop)) - 1)
-        while len(live):
-            x = at[live]
-            end = (self.u8[x] & mask) == want
-            size = _WALK[self.bytes[x]]
-            bad = (size == 0) | (x >= self.last)
-            self.ok[live[bad & ~end]] = False
-            go = ~(end | bad)
-            live = live[go]
-            at[live] = x[go] + size[go]
-        self.at = np.minimum(at, self.last)
-
-    def _maybe_float(self, token: bytes) -> None:
-        has = self._has(token + b"G")
-        size = len(token) + 1
-        self.duration[has] = self.f8[self.at[has] + size]
-        self._step(np.where(has, size + 8, 0))
-
-    # -- all fields
-
-    def read(self, example: Entry) -> None:
-        """All fields, in the order and of the kinds of an example entry."""
-        tokens: dict[str, bytes] = {}
-        for key in example:
-            token = _token(self.data, key.encode()) if type(key) is str else None
-            if not token:
-                raise _OtherLayoutError
-            tokens[key] = token
-        optional = None if keys.DURATION in example else _token(self.data, keys.DURATION.encode())
-        order = list(example)
-        i = 0
-        while i < len(order):
-            key = order[i]
-            if optional and i and order[i - 1] == "time_created_ns":
-                self._maybe_float(optional)
-                optional = None
-            if key == keys.DURATION:
-                self._maybe_float(tokens[key])
-            elif key in keys.LISTS:
-                self._expect(tokens[key])
-                begin = self.at
-                self.list_keys = [key]
-                while i + 1 < len(order) and order[i + 1] in keys.LISTS:
-                    i += 1
-                    self.list_keys.append(order[i])
-                if i + 1 == len(order) or "signature" in self.spans:
-                    raise _OtherLayoutError
-                self._walk_to(tokens[order[i + 1]])
-                self.spans["signature"] = begin, self.at
-            else:
-                self._expect(tokens[key])
-                self._field(key, example[key])
-            i += 1
-        self._expect(b"u")
-
-    def _field(self, key: str, value: Any) -> None:
-        if key == keys.FRAMES:
-            self._expect(b"](")
-            begin = self.at
-            while (size := _GET[self.bytes[self.at]]).any():
-                self._step(size)
-            self.spans["stack"] = begin, self.at
-            self._expect(b"e")
-        elif key == keys.GROUP:
-            name, desc = self._get(), self._get()
-            self.gets[key] = name << 32 | desc
-            self._expect(b"\x86")
-        elif key in keys.STRINGS:
-            self.gets[key] = self._get()
-        elif key in keys.BOOLS:
-            self.numbers[key] = self._boolean()
-        elif key in keys.INTS:
-            self.numbers[key] = self._integer()
-        elif type(value) is str:  # a key of a later version: read over it
-            self._get()
-        elif type(value) is bool:
-            self._boolean()
-        elif type(value) is int or value is None:
-            self._integer()
-        else:
-            raise _OtherLayoutError
-
-    def good(self) -> Bools:
-        """The rows that were read to their very end."""
-        good: Bools = self.ok & (self.at == np.append(self.starts[1:], -1))
-        return good
-
-    # -- joining with the rows that were interpreted
-
-    def merge(
-        self, columns: dict[str, Column], tables: Tables, where: Ints, good: Ints, memo: list[Any], total: int
-    ) -> dict[str, Column]:
-        parts: dict[str, Any] = {"duration_ms": self.duration[good], **self._ids(tables, good, memo)}
-        for key, (name, factor) in keys.INTS.items():
-            if key in self.numbers:
-                values = scaled(self.numbers[key][good], name, factor)
-                parts[name] = first_of(parts[name], values) if name in parts else values
-        for name in INT_COLUMNS:
-            parts.setdefault(name, NONE)
-        for name in keys.BOOLS:
-            parts[name] = self.numbers[name][good] if name in self.numbers else False
-        result = {}
-        for name, values in columns.items():
-            out = np.empty(total, values.dtype)
-            out[where] = values
-            out[good + 1] = parts[name]
-            result[name] = out
-        return result
-
-    def _ids(self, tables: Tables, good: Ints, memo: list[Any]) -> dict[str, Any]:
-        def text(i: int) -> str:
-            value = memo[i]
-            if type(value) is not str:
-                raise _OtherLayoutError
-            return value
-
-        def table(codes: Ints, dtype: type, to_id: Any) -> Column:
-            distinct, inverse = np.unique(codes, return_inverse=True)
-            return np.array([to_id(c) for c in distinct.tolist()], dtype)[inverse]
-
-        def strings(key: str, dtype: type, to_id: Any) -> Any:
-            if key not in self.gets:
-                return to_id(None)
-            return table(self.gets[key][good], dtype, lambda c: to_id(text(c)))
-
-        ids: dict[str, Any] = {
-            "op": strings("profiling_name", np.uint32, tables.op),
-            "state": strings("state", np.uint8, state_code),
-            "signature": self._span_ids("signature", good, lambda raw: self._signature(raw, tables, memo)),
-            "stack": self._span_ids("stack", good, lambda raw: tables.stack(_lists(b"](" + raw + b"e", memo)[0])),
-        }
-        if keys.GROUP in self.gets:
-            ids["label"] = table(
-                self.gets[keys.GROUP][good], np.uint32, lambda c: tables.label((text(c >> 32), text(c & 0xFFFFFFFF)))
-            )
-        elif "pg_id" in self.numbers:
-            ids["label"] = table(self.numbers["pg_id"][good], np.uint32, lambda c: tables.label(None, None if c == NONE else c))
-        else:
-            ids["label"] = tables.label(None)
-        thread = [self.gets[k][good] if k in self.gets else np.full(len(good), -1) for k in ("thread_id", "thread_name")]
-        ids["thread"] = table(
-            (thread[0] + 1) << 32 | (thread[1] + 1),
-            np.uint32,
-            lambda c: tables.thread(*(text(i - 1) if i else None for i in (c >> 32, c & 0xFFFFFFFF))),
-        )
-        return ids
-
-    def _span_ids(self, name: str, good: Ints, to_id: Any) -> Any:
-        begin, end = self.spans.get(name, (None, None))
-        if begin is None or end is None:
-            return 0 if name == "stack" else to_id(None)
-        seen, data = Table(), self.data
-        inverse = [seen[data[x:y]] for x, y in zip(begin[good].tolist(), end[good].tolist(), strict=True)]
-        return np.array([to_id(raw) for raw in seen], np.uint32)[inverse]
-
-    def _signature(self, raw: bytes | None, tables: Tables, memo: list[Any]) -> int:
-        lists: dict[str, Any] = {}
-        if raw is not None:
-            parts = _lists(raw, memo)
-            if parts[1::2] != self.list_keys[1:] or len(parts) != 2 * len(self.list_keys) - 1:
-                raise _OtherLayoutError
-            lists = dict(zip(self.list_keys, parts[::2], strict=True))
-        return tables.signature(*(lists.get(k) for k in keys.LISTS))

@@ -1,0 +1,285 @@
+"""One position in every row of a dump at once; each step reads one field of many rows with a few numpy calls.
+
+A step never raises on odd bytes: it clears ``ok`` of the rows that do not fit and walks on. A row fits only if it was read to
+its very end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hangview.dumps.decode import keys
+from hangview.dumps.decode.columns import Column, Table
+from hangview.dumps.decode.spans import Ints, Span, Words, find_all, intern
+from hangview.dumps.decoded import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Bools = npt.NDArray[np.bool_]
+
+
+class OtherLayoutError(Exception):
+    """The dump is to be interpreted as a whole."""
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of all rows. ``gets`` are memo ids; of the group two of them in one number."""
+
+    fits: Bools
+    numbers: dict[str, Column] = field(default_factory=dict)
+    gets: dict[str, Ints] = field(default_factory=dict)
+    duration: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    frames: Span | None = None
+    lists: Span | None = None
+    list_keys: list[str] = field(default_factory=list)  #: the keys whose values are in ``lists``, in order
+
+
+_K, _BININT, _LONG1, _NONE_OP, _BINGET, _LONG_BINGET = 0x4B, 0x4A, 0x8A, 0x4E, 0x68, 0x6A
+_TRUE, _FALSE = 0x88, 0x89
+# Token sizes by opcode, and which bits of the next eight bytes are an integer's.
+_GET_SIZE = np.zeros(256, np.int64)
+_GET_SIZE[[_BINGET, _LONG_BINGET]] = 2, 5
+_INT_SIZE = np.zeros(256, np.int64)
+_INT_SIZE[[_K, 0x4D, _BININT, _LONG1, _NONE_OP]] = 2, 3, 5, 10, 1
+_INT_MASK = np.zeros(256, np.uint64)
+_INT_MASK[[_K, 0x4D, _BININT, _LONG1]] = 0xFF, 0xFFFF, 0xFFFFFFFF, 2**64 - 1
+_U32 = np.uint64(0xFFFFFFFF)
+
+#: The bytes of list fields: lists, memo gets, integers. No token is the start of another one, so there is one reading at most.
+_LIST_TOKENS = re.compile(rb"(?:\]\(|e|h.|j....|K.|M..|J....|\x8a\x08.{8})*+", re.S)
+#: How often the token that ends list fields may turn up inside a number before the row is given up.
+_FALSE_ENDS = 8
+#: More than any field but a list takes, with its key.
+_FIELD_BYTES = 16
+#: Rows at a time: enough that numpy's calls cost little, few enough that their columns stay in the processor's cache.
+_BLOCK = 4096
+
+
+class Buffer:
+    """The bytes of a dump, seen as bytes, as words and as floats at every byte."""
+
+    def __init__(self, data: bytes, spare: int) -> None:
+        padded = data + b"\0" * (spare + 8)
+        self.data, self.size = data, len(data)
+        self.bytes: npt.NDArray[np.uint8] = np.frombuffer(padded, np.uint8)
+        self.words: Words = np.ndarray((len(padded) - 8,), "<u8", buffer=padded, strides=(1,))
+        self.floats: npt.NDArray[np.float64] = np.ndarray((len(padded) - 8,), ">f8", buffer=padded, strides=(1,))
+
+
+def read_fields(data: bytes, starts: Ints, ends: Ints, example: Mapping[Any, Any], tokens: Mapping[Any, bytes]) -> Fields:
+    """All fields of the rows between starts and ends, in the order and of the kinds of an example row.
+
+    ``tokens`` are the memo gets of the keys. Raises OtherLayoutError if the example has a field that is not understood.
+    """
+    buffer = Buffer(data, _FIELD_BYTES * (len(example) + 4))
+    tables = {name: _SpanTable() for name in ("frames", "lists")}
+    blocks = []
+    for i in range(0, len(starts), _BLOCK):
+        block = _Block(buffer, starts[i : i + _BLOCK], ends[i : i + _BLOCK], tables)
+        block.read(example, tokens)
+        blocks.append(block)
+
+    def span(name: str) -> Span | None:
+        if name not in blocks[0].spans:
+            return None
+        ids, stops = (np.concatenate([b.spans[name][i] for b in blocks]) for i in (0, 1))
+        return Span(ids, list(tables[name].table), stops)
+
+    return Fields(
+        np.concatenate([b.at_end() for b in blocks]),
+        {k: np.concatenate([b.numbers[k] for b in blocks]) for k in blocks[0].numbers},
+        {k: np.concatenate([b.gets[k] for b in blocks]) for k in blocks[0].gets},
+        np.concatenate([b.duration for b in blocks]),
+        span("frames"),
+        span("lists"),
+        blocks[0].list_keys,
+    )
+
+
+class _SpanTable:
+    """What is known of one list field: the places of the token that ends it, and its distinct values."""
+
+    def __init__(self) -> None:
+        self.table = Table()
+        self.places: Ints | None = None
+        self.checked: dict[int, bool] = {}  # id -> whether it is made of list tokens
+
+
+class _Block:
+    """Some rows."""
+
+    def __init__(self, buffer: Buffer, starts: Ints, ends: Ints, tables: dict[str, _SpanTable]) -> None:
+        self.buffer, self.starts, self.ends, self.tables = buffer, starts, ends, tables
+        self.ok: Bools = np.ones(len(starts), np.bool_)
+        self.numbers: dict[str, Column] = {}
+        self.gets: dict[str, Ints] = {}
+        self.duration: npt.NDArray[np.float64] = np.full(len(starts), np.nan)
+        self.spans: dict[str, tuple[Ints, Ints]] = {}
+        self.list_keys: list[str] = []
+        self._bytes, self._words = buffer.bytes, buffer.words
+        self._at: Ints = starts + 2  # behind the dictionary and its mark
+
+    def at_end(self) -> Bools:
+        """The rows that were read to their very end."""
+        whole: Bools = self.ok & (self._at == self.ends)
+        return whole
+
+    def read(self, example: Mapping[Any, Any], tokens: Mapping[Any, bytes]) -> None:
+        order = list(example)
+        optional = None if keys.DURATION in example else tokens.get(keys.DURATION)
+        i = 0
+        while i < len(order):
+            key = order[i]
+            if optional and i and order[i - 1] == "time_created_ns":
+                self._maybe_float(optional)
+            if key == keys.DURATION:
+                self._maybe_float(tokens[key])
+            else:
+                self._expect(tokens[key])
+                if key in keys.LISTS:
+                    if self.list_keys:
+                        raise OtherLayoutError
+                    self.list_keys.append(key)
+                    while i + 1 < len(order) and order[i + 1] in keys.LISTS:
+                        i += 1
+                        self.list_keys.append(order[i])
+                    self._span("lists", tokens[order[i + 1]] if i + 1 < len(order) else b"u")
+                elif key == keys.FRAMES:
+                    self._expect(b"](")
+                    self._span("frames", b"e" + (tokens[order[i + 1]] if i + 1 < len(order) else b"u"))
+                    self._at = self._at + 1
+                else:
+                    self._field(key, example[key])
+            i += 1
+        self._expect(b"u")
+
+    # -- steps
+
+    def _field(self, key: str, value: Any) -> None:
+        if key == keys.GROUP:
+            name, desc = self._get(), self._get()
+            self.gets[key] = name << 32 | desc
+            self._expect(b"\x86")
+        elif key in keys.STRINGS:
+            self.gets[key] = self._get()
+        elif key in keys.BOOLS:
+            self.numbers[key] = self._boolean()
+        elif key in keys.INTS:
+            self.numbers[key] = self._integer()
+        elif type(value) is str:  # a key of a later version: read over it
+            self._get()
+        elif type(value) is bool:
+            self._boolean()
+        elif type(value) is int or value is None:
+            self._integer()
+        else:
+            raise OtherLayoutError
+
+    def _expect(self, token: bytes) -> None:
+        at = self._at
+        if len(token) > 2:
+            self.ok &= self._has(token)
+        else:
+            for i, byte in enumerate(token):
+                self.ok &= self._bytes.take(at + i if i else at) == byte
+        self._at = at + len(token)
+
+    def _has(self, token: bytes) -> Bools:
+        """Where the next bytes are these, 8 at most."""
+        mask = np.uint64((1 << 8 * len(token)) - 1)
+        same: Bools = (self._words[self._at] & mask) == np.uint64(int.from_bytes(token, "little"))
+        return same
+
+    def _integer(self) -> Ints:
+        at = self._at
+        op = self._bytes.take(at)
+        value: Ints
+        if op[0] == _K and (op == _K).all():  # most fields are alike in all rows
+            value = self._bytes.take(at + 1).astype(np.int64)
+            self._at = at + 2
+            return value
+        size, long = _INT_SIZE.take(op), op == _LONG1
+        value = (self._words[at + long + 1] & _INT_MASK.take(op)).view(np.int64)
+        four = op == _BININT
+        if four.any():
+            value = np.where(four & (value > 0x7FFFFFFF), value - (1 << 32), value)
+        none = op == _NONE_OP
+        if none.any():
+            value = np.where(none, NONE, value)
+        if long.any():
+            self.ok &= ~long | (self._bytes.take(at + 1) == 8)
+        self.ok &= size > 0
+        self._at = at + size
+        return value
+
+    def _get(self) -> Ints:
+        at = self._at
+        op = self._bytes.take(at)
+        value: Ints = self._bytes.take(at + 1).astype(np.int64)
+        if op[0] == _BINGET and (op == _BINGET).all():
+            self._at = at + 2
+            return value
+        value = np.where(op == _BINGET, value, (self._words[at + 1] & _U32).view(np.int64))
+        size = _GET_SIZE.take(op)
+        self.ok &= size > 0
+        self._at = at + size
+        return value
+
+    def _boolean(self) -> Bools:
+        op = self._bytes.take(self._at)
+        true: Bools = op == _TRUE
+        self.ok &= true | (op == _FALSE)
+        self._at = self._at + 1
+        return true
+
+    def _maybe_float(self, token: bytes) -> None:
+        has = self._has(token + b"G")
+        size = len(token) + 1
+        self.duration[has] = self.buffer.floats[self._at[has] + size]
+        self._at = self._at + np.where(has, size + 8, 0)
+
+    def _span(self, name: str, stop: bytes) -> None:
+        """The bytes up to the token ``stop``, which stays unread."""
+        known, begins = self.tables[name], self._at
+        if known.places is None:
+            rare = min(len(stop) - 1, 1 + (stop[0] == 0x65))  # the number of the memo get, not its opcode
+            known.places = np.append(find_all(self._bytes[: self.buffer.size], stop, rare), self.buffer.size)
+        ends: Ints = known.places.take(np.searchsorted(known.places, begins), mode="clip")
+        missing = ends >= self.ends
+        if missing.any():
+            self.ok &= ~missing
+            ends = np.where(missing, begins, ends)
+        ids = intern(self.buffer.data, self._words, begins, ends, known.table)
+        if name == "lists":
+            self._move_false_ends(known, stop, ids, ends)
+        self._at = ends
+        self.spans[name] = ids, ends
+
+    def _move_false_ends(self, known: _SpanTable, stop: bytes, ids: Ints, ends: Ints) -> None:
+        """Where ``stop`` lies inside a number, look further."""
+        for raw, i in known.table.items():
+            if i not in known.checked:
+                known.checked[i] = _LIST_TOKENS.fullmatch(raw) is not None
+        bad = np.array([not known.checked[i] for i in range(len(known.checked))], np.bool_)
+        data = self.buffer.data
+        for row in np.flatnonzero(bad[ids]).tolist():
+            begin, end, limit = int(self._at[row]), int(ends[row]), int(self.ends[row])
+            for _ in range(_FALSE_ENDS):
+                end = data.find(stop, end + 1, limit)
+                if end < 0:
+                    break
+                if _LIST_TOKENS.fullmatch(data, begin, end):
+                    ids[row], ends[row] = known.table[data[begin:end]], end
+                    break
+            else:
+                end = -1
+            self.ok[row] &= end >= 0
+        for i in range(len(known.checked), len(known.table)):
+            known.checked[i] = True
