@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hangview.worksheet.layout import BLANK, ENGLISH, LANGUAGES, LAYOUT
@@ -19,9 +20,10 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 _MARKER = re.compile(r"_{3,}")
 _LABEL = re.compile(r"(?:[-*] )?\*\*(.+?):\*\*(?: (.*))?", re.DOTALL)
 _ITEM = re.compile(r"- \[([ xX])\] (.*)", re.DOTALL)
-#: Characters of prefilled text that markdown would take for its own.
-_SPECIAL = re.compile(r"[\\*`<\[\]]")
-_ESCAPED = re.compile(r"\\([\\*`<\[\]])")
+#: Characters of prefilled text that markdown would take for its own. At the start they are written as entities, so that a
+#: line that begins with a backslash is always a typed one.
+_SPECIAL = re.compile(r"\A[\\*`<\[\]&]|[\\*`<\[\]]")
+_ESCAPED = re.compile(r"\A&#([0-9]{2});|\\([\\*`<\[\]])")
 
 
 def split(text: str) -> tuple[list[str], str]:
@@ -61,6 +63,12 @@ def is_blank(text: str, options: Sequence[str] = ()) -> bool:
     return bool(_MARKER.fullmatch(text.strip())) or (bool(options) and text.strip() == blank(options))
 
 
+@cache
+def form_of(language: str, section: str) -> Form:
+    """The form of one section in the language with this code."""
+    return Form(LANGUAGES[language], section)
+
+
 class Form:
     """What is form in one section of one language."""
 
@@ -92,7 +100,7 @@ class Form:
 
     def read_prefilled(self, text: str) -> Prefilled | None:
         """The inverse of :meth:`prefilled`; None for text that is not of that form."""
-        found = self._prefilled.fullmatch(text)
+        found = None if text.startswith("\\") else self._prefilled.fullmatch(text)
         return Prefilled(_unescape(found["value"]), _unescape(found["origin"])) if found else None
 
     def item(self, item: Item) -> str:
@@ -202,8 +210,8 @@ def _opening(line: str) -> str | None:
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};" if found.start() == 0 else f"\\{found[0]}", text)
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text)
+    return _ESCAPED.sub(lambda found: chr(int(found[1])) if found[1] else found[2], text)

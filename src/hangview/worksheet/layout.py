@@ -193,8 +193,8 @@ ENGLISH = Language(
                 "if not: launch layout and group creation settings"
             ),
             (
-                "every participant's progress can be compared: records recovered against ranks expected, a reason for each gap; "
-                "if not: collection path, process end records"
+                "every participant's progress can be compared: records recovered against ranks expected, "
+                "a reason for each gap; if not: collection path, process end records"
             ),
             (
                 "the same training finishes and restarts: tolerances, checkpoint, restore result; "

@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.worksheet import grammar
-from hangview.worksheet.layout import BLANK, LANGUAGES, FieldKind
+from hangview.worksheet.layout import BLANK, FieldKind
 from hangview.worksheet.model import blank_sheet
 from hangview.worksheet.prefill import prefill
 from hangview.worksheet.reading import read_sections
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 
 def to_markdown(sheet: Sheet) -> str:
     """One ``# `` title, then eight ``## `` headings with their fields. ``from_markdown`` gives the same sheet again."""
-    language = LANGUAGES[sheet.language]
     lines = list(sheet.head)
     for section in sheet.sections:
-        form = grammar.Form(language, section.key)
+        form = grammar.form_of(sheet.language, section.key)
         _space(lines)
         lines += [section.heading, ""]
         if section.intro:

@@ -22,12 +22,12 @@ def read_sections(lines: list[str], newline: str, language: Language, base: Shee
     most = 1
     parts: dict[str, tuple[str, list[str], list[tuple[str, str, list[str]]]]] = {}
     for key, heading, body in blocks:
-        intro, fields = _fields(body, grammar.Form(language, key))
+        intro, fields = _fields(body, grammar.form_of(language.code, key))
         parts[key] = (heading, intro, fields)
         most = max([most, *(int(name.partition(".")[2] or 1) for name, _, _ in fields)])
     blank = blank_sheet(language.code).with_repeats(most)
     sections = tuple(
-        _section(mine, *parts[spec.key], grammar.Form(language, spec.key)) if spec.key in parts else theirs
+        _section(mine, *parts[spec.key], grammar.form_of(language.code, spec.key)) if spec.key in parts else theirs
         for spec, mine, theirs in zip(LAYOUT, blank.sections, base.sections, strict=True)
     )
     if not any(line.lstrip("\ufeff").startswith("# ") for line in head):
@@ -36,20 +36,22 @@ def read_sections(lines: list[str], newline: str, language: Language, base: Shee
 
 
 def _blocks(lines: list[str], language: Language) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """The head, and each section as (key, heading, lines). A section that was there already is text of the one before."""
-    head: list[str] = []
-    blocks: list[tuple[str, str, list[str]]] = []
-    seen: set[str] = set()
-    body = head
-    for line in lines:
-        key = grammar.section_key(line, language)
-        if key is not None and key not in seen:
-            seen.add(key)
-            body = []
-            blocks.append((key, line, body))
-        else:
-            body.append(line)
-    return _trim(head, before=False), blocks
+    """The head, and each section as (key, heading, lines).
+
+    Of a heading that stands twice the one with the most fields below it opens the section; the other is text where it stands.
+    """
+    headings = [(at, key) for at, line in enumerate(lines) if (key := grammar.section_key(line, language)) is not None]
+    ends = [*(at for at, _ in headings[1:]), len(lines)]
+    opens: dict[str, tuple[int, int]] = {}
+    for (at, key), end in zip(headings, ends, strict=False):
+        form = grammar.form_of(language.code, key)
+        fields = sum(form.label(line) is not None for line in lines[at:end])
+        if key not in opens or fields > opens[key][1]:
+            opens[key] = (at, fields)
+    starts = sorted((at, key) for key, (at, _) in opens.items())
+    stops = [*(at for at, _ in starts[1:]), len(lines)]
+    blocks = [(key, lines[at], lines[at + 1 : stop]) for (at, key), stop in zip(starts, stops, strict=False)]
+    return _trim(lines[: starts[0][0]] if starts else lines, before=False), blocks
 
 
 def _fields(body: list[str], form: grammar.Form) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
