@@ -7,10 +7,10 @@ No GPU ran. A small model of a training job decides what each rank has asked for
 written with the keys of torch 2.12's NCCL recorder (schema 2.10) and the lines that its watchdog prints. Numbers that look
 random come from a fixed seed.
 
-The job: tensor parallel over the four ranks of a host (tp_0: 0-3, tp_1: 4-7), data parallel across the hosts (dp_i: i and i+4).
-In step 11 rank 6 raises while it reads its batch. The hosts of ranks 4, 5 and 7 run ahead and ask for everything of that step;
-their devices stop at the first call of tp_1. Ranks 0-3 finish tp_0 and stop in the data-parallel groups, and everybody but
-rank 6 has asked for the gradient norm in default_pg. So one rank holds up six groups.
+The job: tensor parallel over the four ranks of a host (tp_0: 0-3, tp_1: 4-7), data parallel across the hosts (dp_i: i, i+4).
+In step 11 rank 6 raises while it reads its batch. The hosts of ranks 4, 5 and 7 run ahead and ask for the gradients too, then
+wait for the loss; their devices stop at the first call of tp_1. Ranks 0-3 finish tp_0 and stop in the data-parallel groups. So
+one rank holds up five groups.
 """
 
 from __future__ import annotations
@@ -209,9 +209,10 @@ def job() -> list[Rank]:
 
 
 def last_step(rank: Rank, now: int, chance: random.Random) -> None:
-    """Step 11: the host asks for everything up to the gradient norm; the device goes as far as its groups let it."""
+    """Step 11: the host asks for everything up to the gradients, then waits for the loss; the device goes as far as its groups
+    let it."""
     held = False
-    for call in PROGRAM:
+    for call in PROGRAM[:-1]:
         created = now + chance.randrange(3 * MS)
         if call.kind == "tp" and rank.rank < 4:  # tp_0 is whole
             over = created + 5 * MS + int(call.device_ms * MS)
