@@ -51,6 +51,9 @@ class Form(Enum):
     OTHER = "other"
 
 
+#: Forms that hold other files.
+PACKED = frozenset({Form.GZIP, Form.ZSTD, Form.TAR, Form.ZIP})
+
 #: So many first bytes are enough for :func:`form_of` (the mark of a tar file is at 257).
 HEAD = 512
 

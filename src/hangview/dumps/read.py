@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO
 
+from hangview.dumps.bundles import Piece, Unusable, pieces
 from hangview.dumps.decode import decode
 from hangview.dumps.decoded import NotADump, Refused
 from hangview.dumps.find import Found, open_regular
-from hangview.dumps.kinds import HEAD, Form, form_of, says_dump, says_log
+from hangview.dumps.kinds import HEAD, PACKED, Form, form_of, kind_of, says_dump, says_log
 from hangview.schema import SourceKind, SourceStatus
+from hangview.text import count
 from hangview.text import size as size_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hangview.dumps.decoded import Decoded
     from hangview.schema import Limits
 
@@ -34,24 +39,65 @@ class FileRead:
 
 
 def read_file(found: Found, limits: Limits) -> tuple[FileRead, ...]:
-    """Read one file whole and decode it. More than one result for a bundle, none for an empty bundle. Never raises."""
+    """Read one file whole and decode it; several results for a bundle. Never raises for what is in the file."""
     try:
         with os.fdopen(open_regular(found.path), "rb") as file:
             head = file.read(HEAD)
             form = form_of(head)
             if not head:
                 return (_failed(found, SourceStatus.EMPTY, "empty file (0 bytes)"),)
-            if form in (Form.TEXT, Form.OTHER) and not says_dump(found.path.rpartition("/")[2]):
+            if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
                 return (_no_dump(found, form),)
-            total = os.fstat(file.fileno()).st_size
-            if total > limits.file_bytes:
-                return (_failed(found, SourceStatus.REFUSED, _too_large(total, limits)),)
-            data = head + file.read(limits.file_bytes + 1 - len(head))
+            packed = form in PACKED
+            limit = limits.unpacked_bytes if packed else limits.file_bytes
+            if (total := os.fstat(file.fileno()).st_size) > limit:
+                return (_failed(found, SourceStatus.REFUSED, _too_large(total, limit)),)
+            if packed:
+                file.seek(0)
+                return tuple(_unpacked(found, file, form, limits))
+            data = head + file.read(limit + 1 - len(head))
     except OSError as error:
         return (_failed(found, SourceStatus.UNREADABLE, error.strerror or str(error)),)
     except MemoryError:
         return (_failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to read it"),)
     return (read_bytes(found, data, limits),)
+
+
+def _unpacked(found: Found, file: BinaryIO, form: Form, limits: Limits) -> Iterator[FileRead]:
+    """The dumps of a compressed file or bundle, and a line for what is wrong with the whole."""
+    members = 0
+    try:
+        for piece in pieces(file, form, limits):
+            members += bool(piece.name)
+            yield _read_piece(found, piece, limits)
+    except Unusable as error:
+        status = SourceStatus.REFUSED if error.limit else SourceStatus.CUT if members else SourceStatus.UNREADABLE
+        reason = f"{error}; {count(members, 'member was', 'members were')} read before" if members else str(error)
+        yield FileRead(found, SourceKind.OTHER, status, reason)
+
+
+def _read_piece(found: Found, piece: Piece, limits: Limits) -> FileRead:
+    if piece.name:
+        found = replace(found, shown=f"{found.shown}:{piece.name}", size=len(piece.data or b""))
+        kind, reason = kind_of(_name(found))
+        if kind is not SourceKind.DUMP:
+            left = reason or "a log inside a bundle: unpack it to have it read"
+            return FileRead(found, kind, SourceStatus.IGNORED, left)
+    if piece.data is None:
+        return _failed(found, SourceStatus.REFUSED if piece.refused else SourceStatus.UNREADABLE, piece.reason or "damaged")
+    if not piece.data and piece.reason is None:
+        return _failed(found, SourceStatus.EMPTY, "empty file (0 bytes)")
+    form = form_of(piece.data[:HEAD])
+    if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
+        return _no_dump(found, form)
+    result = read_bytes(found, piece.data, limits)
+    if piece.reason is not None:
+        result = replace(result, reason=f"{piece.reason}; {result.reason}" if result.reason else piece.reason)
+    return result
+
+
+def _name(found: Found) -> str:
+    return re.split("[/:]", found.shown)[-1]
 
 
 def read_bytes(found: Found, data: bytes, limits: Limits) -> FileRead:
@@ -62,7 +108,7 @@ def read_bytes(found: Found, data: bytes, limits: Limits) -> FileRead:
         return _failed(found, SourceStatus.REFUSED, f"refused: {error}" if "refuse" not in str(error) else str(error))
     except NotADump as error:
         form = form_of(data[:HEAD])
-        if form is Form.TEXT and says_log(found.path.rpartition("/")[2]):
+        if form is Form.TEXT and says_log(_name(found)):
             return _no_dump(found, form)
         return _failed(found, SourceStatus.UNREADABLE, f"{error} ({size_text(len(data))})")
     except (MemoryError, RecursionError):
@@ -78,11 +124,11 @@ def _failed(found: Found, status: SourceStatus, reason: str) -> FileRead:
 
 
 def _no_dump(found: Found, form: Form) -> FileRead:
-    if form is Form.TEXT and says_log(found.path.rpartition("/")[2]):
+    if form is Form.TEXT and says_log(_name(found)):
         return FileRead(found, SourceKind.LOG, SourceStatus.READ)
     what = "text, not a flight-recorder dump" if form is Form.TEXT else "not a flight-recorder dump"
     return FileRead(found, SourceKind.OTHER, SourceStatus.IGNORED, what)
 
 
-def _too_large(total: int, limits: Limits) -> str:
-    return f"{size_text(total)}, more than the limit of {size_text(limits.file_bytes)}; --max-file-size raises it"
+def _too_large(total: int, limit: int) -> str:
+    return f"{size_text(total)}, more than the limit of {size_text(limit)}; --max-file-size raises it"

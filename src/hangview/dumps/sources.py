@@ -76,7 +76,11 @@ def _source(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> 
         return base
     if place.decoded is None or place.facts is None:
         if not _claims(place, shapes, read_ranks):
-            reason = file.reason if file.kind is SourceKind.OTHER else f"not a flight-recorder dump: {file.reason}"
+            if file.kind is SourceKind.OTHER and file.status is not SourceStatus.IGNORED:
+                return base  # a bundle
+            reason = file.reason or ""
+            if file.kind is SourceKind.DUMP and "not a flight-recorder dump" not in reason:
+                reason = f"not a flight-recorder dump: {reason}"
             return replace(base, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=reason)
         reason = file.reason if file.kind is SourceKind.DUMP else f"{file.reason}, under a dump's name"
         status = file.status if file.kind is SourceKind.DUMP else SourceStatus.UNREADABLE
