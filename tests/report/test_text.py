@@ -21,14 +21,14 @@ ONE_LEAD = """\
 LOOK FIRST  rank 3 did not request all_reduce 42 of default_pg; ranks 0-2 wait for it
             waiting: ranks 0-2 (3 of 4 ranks, in 2 groups)
 
-  evidence
-    rank 3: dump is whole, newest entry of default_pg is 41 (trace_3, record 40)
-    ranks 0-2: requested 42, not completed
-  compare first
-    rank 3's path before communication
-  must not be concluded
-    that rank 0, which timed out, is at fault
-    that the network is sound
+evidence
+  rank 3: dump is whole, newest entry of default_pg is 41 (trace_3, record 40)
+  ranks 0-2: requested 42, not completed
+compare first
+  rank 3's path before communication
+must not be concluded
+  that rank 0, which timed out, is at fault
+  that the network is sound
 
 waiting (explained by the above)
   rank 0 waits in all_reduce 9 of dp_0: held by an earlier call
@@ -111,7 +111,8 @@ def test_nobody_is_named_on_a_tie_but_the_evidence_is_shown():
 
 def test_a_divergence_that_only_notes_is_no_lead():
     made = incident(replace(STRAGGLER, summary="rank 2 asked for Half, the others for Float; it completed"))
-    assert first_line(made) == "NO RANK NAMED  rank 2 asked for Half, the others for Float; it completed"
+    assert first_line(made) == "DIVERGENCE  rank 2 asked for Half, the others for Float; it completed"
+    assert to_text(made).count("rank 2 asked for Half") == 1
 
 
 def test_lead_that_names_no_rank():
@@ -142,7 +143,7 @@ def test_ten_lines_of_evidence_and_how_to_see_the_rest():
     made = incident(many, *waiting, leads=(3,), sources=(dump(0),))
     text = to_text(made)
     assert len(text.splitlines()) < 50
-    assert "    rank 9: line\n    … 1,014 lines more: hangview report --all shows everything\n" in text
+    assert "  rank 9: line\n  … 1,014 lines more: hangview report --all shows everything\n" in text
     assert "  ranks wait in group 9\n  … 290 more: hangview report --all shows everything\n" in text
     whole = to_text(made, everything=True)
     assert "rank 1023: line" in whole
@@ -174,18 +175,31 @@ def test_coverage_folds_reasons_by_host_and_names_attempts_and_what_was_not_judg
 
 
 def test_sources_worth_a_word_come_worst_first_and_are_folded():
-    cut = [dump(rank, status=SourceStatus.CUT, reason="ends early") for rank in range(30)]
+    cut = [dump(rank, status=SourceStatus.CUT, reason=f"ends after {rank}") for rank in range(30)]
+    empty = [dump(rank, status=SourceStatus.EMPTY, reason="0 bytes") for rank in (40, 41, 42, 50)]
     other = dump(None, path="notes.txt", kind=SourceKind.OTHER, status=SourceStatus.IGNORED)
     refused = dump(31, status=SourceStatus.REFUSED, reason="asks for os.system")
     active = dump(32, only_active=True)
-    text = to_text(incident(NOT_REQUESTED, leads=(3,), sources=(*cut, other, refused, active)))
-    assert [line.strip() for line in text.split("sources   ")[1].splitlines()][:4] == [
+    text = to_text(incident(NOT_REQUESTED, leads=(3,), sources=(*cut, *empty, other, refused, active)))
+    assert [line.strip() for line in text.split("sources   ")[1].splitlines()][:5] == [
         "31 dumps read (nccl 2.10), 0 logs read, 1 other file left alone",
         "only unfinished entries were dumped by rank 32",
         "trace_31: refused: asks for os.system",
-        "trace_0: cut: ends early",
+        "4 files of ranks 40-42,50: empty: 0 bytes",
+        "trace_0: cut: ends after 0",
     ]
-    assert text.endswith("… 21 more: hangview check lists every source\n")
+    assert text.endswith("… 22 more: hangview check lists every source\n")
+
+
+def test_other_attempts_are_said_once():
+    sources = [dump(0), *(dump(rank, status=SourceStatus.OTHER_ATTEMPT, reason="2 h older") for rank in (1, 2))]
+    attempts = (Attempt(1, (1, 2), False, "2 h older"), Attempt(2, (0,), True))
+    assert to_text(incident(sources=tuple(sources), attempts=attempts)).count("2 h older") == 1
+
+
+def test_mixed_builds_are_named_and_a_dump_without_entries_is_no_other_build():
+    sources = (dump(0), dump(1, producer=None), dump(2, version="2.9"), dump(3, producer="gloo"))
+    assert "4 dumps read (gloo 2.10, nccl 2.10, nccl 2.9)," in to_text(incident(sources=sources))
 
 
 def test_order_of_the_files_changes_nothing():
@@ -212,7 +226,7 @@ def test_evidence_that_names_its_file_is_not_given_it_twice():
     made = incident(
         replace(NOT_REQUESTED, evidence=(Evidence("trace_0 ends at 41", source=0, record_id=7),)), sources=(dump(0),)
     )
-    assert "    trace_0 ends at 41\n" in to_text(made)
+    assert "  trace_0 ends at 41\n" in to_text(made)
 
 
 class Terminal(io.StringIO):

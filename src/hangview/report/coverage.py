@@ -97,10 +97,7 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     only_active = [source.rank for source in dumps if source.only_active and source.rank is not None]
     if only_active:
         lines.append(f"only unfinished entries were dumped by {name_ranks(only_active, RANK_PARTS)}")
-    words = [source_word(source) for source in sorted(sources, key=_by_trouble) if source.status in _TROUBLE]
-    words += [
-        source_word(source) for source in sorted(dumps, key=_by_trouble) if source.status is SourceStatus.READ and source.reason
-    ]
+    words = _words(sources, attempts_said=len(incident.records.attempts) > 1)
     shown = len(words) if everything else SOURCES
     lines += words[:shown]
     if len(words) > shown:
@@ -108,11 +105,29 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     return tuple(lines)
 
 
-def source_word(source: Source) -> str:
-    """``"nccl_trace_rank_3: cut: the file ends early"``."""
-    reason = f": {escape(source.reason)}" if source.reason else ""
-    status = "" if source.status is SourceStatus.READ else f": {source.status.value.replace('_', ' ')}"
-    return f"{escape(source.path)}{status}{reason}"
+def _words(sources: Iterable[Source], *, attempts_said: bool) -> list[str]:
+    """A line for each source that was not read whole or has a reason; those with the same word are folded into one line.
+
+    ``attempts_said``: the coverage names the other attempts already, with their ranks and reasons.
+    """
+    folded: defaultdict[tuple[SourceStatus, str], list[Source]] = defaultdict(list)
+    for source in sorted(sources, key=_by_trouble):
+        trouble = source.status in _TROUBLE and not (attempts_said and source.status is SourceStatus.OTHER_ATTEMPT)
+        if trouble or (source.usable and source.reason):
+            folded[source.status, escape(source.reason or "")].append(source)
+    lines = []
+    for (status, reason), found in folded.items():
+        word = ": ".join(
+            part for part in ("" if status is SourceStatus.READ else status.value.replace("_", " "), reason) if part
+        )
+        ranks = [source.rank for source in found if source.rank is not None]
+        if len(found) == 1:
+            lines.append(f"{escape(found[0].path)}: {word}")
+        elif len(ranks) == len(found):
+            lines.append(f"{count(len(found), 'file')} of {name_ranks(ranks, RANK_PARTS)}: {word}")
+        else:
+            lines.append(f"{count(len(found), 'file')}, {escape(found[0].path)} the first: {word}")
+    return lines
 
 
 def _by_trouble(source: Source) -> tuple[int, int, str]:
@@ -121,6 +136,13 @@ def _by_trouble(source: Source) -> tuple[int, int, str]:
 
 
 def _producers(dumps: Iterable[Source]) -> str:
-    """``" (nccl 2.10)"``; all of them where ranks differ, as a job that mixed builds is worth knowing."""
-    names = sorted({" ".join(escape(part) for part in (dump.producer, dump.version) if part) for dump in dumps} - {""})
+    """``" (nccl 2.10)"``; all of them where ranks differ, as a job that mixed builds is worth knowing.
+
+    A dump without entries does not show its producer; it is of the kind of its neighbours as far as anybody can tell.
+    """
+    pairs = {(escape(dump.producer or ""), escape(dump.version or "")) for dump in dumps}
+    named = {version for producer, version in pairs if producer}
+    names = sorted(
+        f"{producer} {version}".strip() for producer, version in pairs if producer or (version and version not in named)
+    )
     return f" ({', '.join(names)})" if names else ""

@@ -59,8 +59,10 @@ def build(incident: Incident, *, everything: bool = False) -> Page:
     findings = ordered(incident.findings)
     parts = {role: [finding for finding in findings if finding.role is role] for role in Role}
     leads, waiting, notes = parts[Role.LEAD], parts[Role.WAITING], parts[Role.NOTE]
-    if not leads:  # a tie, say: nobody is named, and both sides wait; the evidence must be seen all the same
+    if not leads and waiting:  # a tie, say: nobody is named, and both sides wait; the evidence must be seen all the same
         leads, waiting = waiting, []
+    elif not leads and incident.verdict is Verdict.DIVERGENCE:  # a difference in a call that completed is the answer itself
+        leads, notes = notes, []
     limit = None if everything else FINDINGS
     shown = {"leads": leads[:limit], "waiting": waiting[:limit], "notes": notes[:limit]}
     hidden = {"leads": len(leads), "waiting": len(waiting), "notes": len(notes)}
@@ -112,8 +114,10 @@ def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str
         return (("NOT ENOUGH EVIDENCE", escape(findings[0].summary) if findings else _nothing(incident)),)
     leads = [escape(finding.summary) for finding in findings if finding.role is Role.LEAD]
     if not leads:
-        first = next((finding for finding in findings if finding.role is Role.WAITING), findings[0] if findings else None)
-        return (("NO RANK NAMED", "the records of these ranks do not agree" if first is None else escape(first.summary)),)
+        waiting = next((escape(finding.summary) for finding in findings if finding.role is Role.WAITING), None)
+        if waiting is not None:
+            return (("NO RANK NAMED", waiting),)
+        return (("DIVERGENCE", escape(findings[0].summary) if findings else "the records of these ranks do not agree"),)
     label = "LOOK FIRST" if incident.leads else "NO RANK NAMED"
     answers = [(label if number == 0 else "AND", summary) for number, summary in enumerate(leads[:ANSWERS])]
     if len(leads) > ANSWERS:

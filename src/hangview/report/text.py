@@ -29,13 +29,14 @@ def report_lines(incident: Incident, *, everything: bool = False) -> list[Line]:
     # A single finding is the answer itself, which stands just above: no second time.
     alone = len(page.leads) == len(page.answers) == 1 and page.leads[0].summary == page.answers[0][1]
     for number, section in enumerate(page.leads, 1):
-        lines += [Line(), *([] if alone else [Line(f"{number}. {section.summary}", "lead")]), *_body(section)]
+        heading = [] if alone else [Line(f"{number}. {section.summary}", "lead")]
+        lines += [Line(), *heading, *_body(section, indent=0 if alone else 2)]
     lines += _more(page, "leads", 0)
     if page.waiting:
         lines += [Line(), Line("waiting (explained by the above)", "head"), *(Line(line, indent=2) for line in page.waiting)]
         lines += _more(page, "waiting", 2)
     for section in page.notes:
-        lines += [Line(), Line(f"note: {section.summary}", "head"), *_body(section)]
+        lines += [Line(), Line(f"note: {section.summary}", "head"), *_body(section, indent=2)]
     lines += _more(page, "notes", 0)
     lines += [Line(), *_block("coverage", page.coverage), *_block("sources", page.sources)]
     return lines
@@ -53,18 +54,19 @@ def _answer(page: Page) -> list[Line]:
     return lines
 
 
-def _body(section: Section) -> Iterable[Line]:
+def _body(section: Section, indent: int) -> Iterable[Line]:
+    def block(heading: str, texts: Iterable[str]) -> Iterable[Line]:
+        yield Line(heading, "" if indent else "head", indent)
+        yield from (Line(text, "", indent + 2) for text in texts)
+
     if section.evidence:
-        yield Line("evidence", "quiet", indent=2)
-        yield from (Line(line, indent=4) for line in section.evidence)
+        yield from block("evidence", section.evidence)
         if section.hidden:
-            yield Line(MORE.format(number=count(section.hidden, "line")), "quiet", indent=4)
+            yield Line(MORE.format(number=count(section.hidden, "line")), "quiet", indent + 2)
     if section.compare_first:
-        yield Line("compare first", "quiet", indent=2)
-        yield Line(section.compare_first, indent=4)
+        yield from block("compare first", [section.compare_first])
     if section.not_concluded:
-        yield Line("must not be concluded", "quiet", indent=2)
-        yield from (Line(line, indent=4) for line in section.not_concluded)
+        yield from block("must not be concluded", section.not_concluded)
 
 
 def _block(name: str, lines: Iterable[str]) -> Iterable[Line]:
