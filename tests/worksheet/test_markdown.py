@@ -24,8 +24,8 @@ NASTY = [
     "____", "_____ ", "____ (none / exactly one)", "# title", "## heading", "  ## indented", "#", "##", "### deeper",
     HEADINGS[0], HEADINGS[6], "## 3. other", "## 9. more", "**Hypothesis:**", "**Hypothesis 2:** x", "- **Model:** big",
     "**Groups:**", "* **Driver:** y", "```", "```python", "````", "~~~", "  ```", "- x *(from y)*", "x *(from y)*",
-    "- [ ] item", "- [x] item *(from z)*", "\\____", "\\\\## a", "\\```", "\\- x *(from y)*", "\\", "> quote", "| a | b |", "---",
-    "===", "<!-- hidden -->", "&amp;", "a  ", "  indented", "\ttab", "", "", "한국어", "\u2028", "\x85", "\x0b", "\r", "a\r",
+    "- [ ] item", "- [x] item *(from z)*", "\\____", "\\\\## a", "\\```", "\\- x *(from y)*", "\\", "> quote", "| a | b |",
+    "---", "===", "<!-- hidden -->", "&amp;", "a  ", "  indented", "\ttab", "", "", "한국어", "\u2028", "\x85", "\x0b", "\r", "a\r",
     "\ufeff", "e\u0301", "👩‍🔬", "*(from y)*", "- ", "-", "* * *",
 ]  # fmt: skip
 
@@ -76,9 +76,9 @@ def test_one_title_and_eight_headings_whatever_was_typed(base: str, content: dic
     fenced = False
     found = []
     for line in text.split("\n"):
-        if line.startswith("```") or line.startswith("~~~"):
+        if line.startswith(("```", "~~~")):
             fenced = not fenced
-        elif not fenced and (line.startswith("# ") or line.startswith("## ")):
+        elif not fenced and line.startswith(("# ", "## ")):
             found.append(line)
     if "```" not in text and "~~~" not in text:
         assert found[1:] == HEADINGS

@@ -1,0 +1,69 @@
+"""What the keys of the worksheet do, once: bindings, key line, help and manual are made from this table. No textual here."""
+
+from __future__ import annotations
+
+from hangview.tui.actions import Action
+
+
+def _action(name: str, keys: tuple[str, ...], label: str, text: str, *, footer: int = 0) -> Action:
+    return Action(f"sheet_{name}", keys, label, text, (), footer, palette=False, method=name)
+
+
+#: Where no text field has the focus. Text fields take letters and digits for themselves.
+FORM_ACTIONS = (
+    _action("save", ("s",), "save", "save as markdown; asks where the first time", footer=1),
+    _action("save_as", ("S",), "save as", "save as markdown under another name"),
+    _action("preview", ("p",), "preview", "how the markdown looks", footer=4),
+    _action("changes", ("c",), "changes", "what new evidence would fill in otherwise: take it over or leave it", footer=5),
+    _action("another_hypothesis", ("h",), "hypothesis", "room for one more hypothesis", footer=6),
+    _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=7),
+    _action("drafts", ("d",), "drafts", "earlier drafts of this incident"),
+    *(
+        _action(f"section({number})", (str(number),), f"section {number}", f"section {number}", footer=3 if number == 1 else 0)
+        for number in range(1, 9)
+    ),
+    _action("down", ("down", "j"), "down", "scroll down"),
+    _action("up", ("up", "k"), "up", "scroll up"),
+    _action("page_down", ("pagedown", "ctrl+f", "space"), "page down", "page down"),
+    _action("page_up", ("pageup", "ctrl+b"), "page up", "page up"),
+    _action("top", ("home", "g"), "top", "first section"),
+    _action("bottom", ("end", "G"), "bottom", "last section"),
+    _action("close", ("q", "w"), "back", "back to the grid; nothing is lost", footer=8),
+)
+#: Everywhere on the worksheet, inside text fields too.
+EVERYWHERE_ACTIONS = (
+    _action("leave", ("escape",), "leave", "leave the field; outside of fields back to the grid", footer=9),
+    _action("next_field", ("tab",), "next field", "next field", footer=2),
+    _action("previous_field", ("shift+tab",), "previous field", "previous field"),
+    _action("save_here", ("f5",), "save", "save, also from inside a field"),
+    _action("editor", ("f4",), "editor", "edit the field in $VISUAL or $EDITOR"),
+)
+#: Inside one-line fields; text areas have undo of their own.
+LINE_ACTIONS = (_action("undo", ("ctrl+z",), "undo", "back to what the field held before"),)
+#: On the question whether to replace a file.
+REPLACE_ACTIONS = (
+    _action("replace", ("r",), "replace", "replace the file; what it holds stays beside it with a ~"),
+    _action("other_name", ("o", "tab"), "other name", "type another name"),
+)
+#: On dialogs of the worksheet.
+DIALOG_ACTIONS = (_action("cancel", ("escape",), "back", "close without a change"),)
+DRAFT_ACTIONS = (
+    _action("take_draft", ("enter",), "go on", "go on with the draft"),
+    _action("begin_anew", ("n",), "begin anew", "leave the drafts as they are"),
+    _action("open_saved", ("o",), "open saved", "open the file that the draft was saved to instead"),
+    _action("delete_draft", ("D",), "delete", "delete the draft"),
+)
+CHANGE_ACTIONS = (
+    _action("take_ticked", ("enter",), "take over", "take over what is ticked, leave the rest and do not offer it again"),
+    _action("tick_none", ("x",), "tick none", "tick all or none"),
+)
+
+ACTIONS = (
+    *FORM_ACTIONS,
+    *EVERYWHERE_ACTIONS,
+    *LINE_ACTIONS,
+    *REPLACE_ACTIONS,
+    *DIALOG_ACTIONS,
+    *DRAFT_ACTIONS,
+    *CHANGE_ACTIONS,
+)

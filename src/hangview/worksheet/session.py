@@ -1,0 +1,158 @@
+"""One worksheet being worked on: the sheet, the incident it is about, where it is kept. What a screen or a script drives."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from hangview.worksheet.drafts import content_hash, encode
+from hangview.worksheet.layout import FieldKind
+from hangview.worksheet.markdown import to_markdown
+from hangview.worksheet.prefill import prefill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hangview.incident import Finding, Incident
+    from hangview.worksheet.drafts import Draft
+    from hangview.worksheet.model import Change, Sheet
+    from hangview.worksheet.store import DraftResult, OpenResult, SaveResult, SheetStore
+
+
+class Session:
+    """A sheet with its edits, its draft and its saved file. All but :meth:`flush` belongs to one thread."""
+
+    def __init__(self, store: SheetStore, incident: Incident, *, language: str = "en") -> None:
+        self.store = store
+        self.incident = incident
+        self.sheet: Sheet = prefill(incident, language=language)
+        self._language = language
+        self._begun = False  # whether it is more than a prefilled sheet: typed in, resumed or opened
+        self._revision = 0
+        self._kept = 0
+        self._saved = ""  # the markdown that the saved file holds
+        self._sent: list[Finding] = []
+        self._declined: set[Change] = set()
+        self._guard = threading.Lock()
+
+    @property
+    def begun(self) -> bool:
+        """Whether it holds more than what the evidence filled in."""
+        return self._begun
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something was written that no saved file holds; the draft may hold it."""
+        return self._begun and to_markdown(self.sheet) != self._saved
+
+    @property
+    def unkept(self) -> bool:
+        """Whether an edit is not in the draft yet."""
+        return self._kept < self._revision
+
+    def _take(self, sheet: Sheet) -> None:
+        if sheet != self.sheet:
+            with self._guard:
+                self.sheet = sheet
+                self._begun = True
+                self._revision += 1
+
+    # Edits
+
+    def type(self, key: str, text: str) -> None:
+        """Put ``text`` into a field; what the evidence says there is no edit."""
+        field = self.sheet[key]
+        takes_value = field.kind in (FieldKind.LINE, FieldKind.CHOICE) and field.prefilled
+        self._take(self.sheet.with_text(key, "" if takes_value and text == field.prefilled[0].value else text))
+
+    def tick(self, key: str, index: int, checked: bool) -> None:
+        self._take(self.sheet.with_tick(key, index, checked))
+
+    def add_hypothesis(self) -> None:
+        self._take(self.sheet.with_another_hypothesis())
+
+    def add_finding(self, finding: Finding) -> str:
+        """Put a finding into section 7 and return the key of its field; one that is there already is only pointed at."""
+        sheet, key = self.sheet.with_finding(finding, self.incident)
+        self._sent.append(finding)
+        self._take(sheet)
+        return key
+
+    # New evidence
+
+    def update_incident(self, incident: Incident) -> None:
+        """The evidence is another now. A sheet that nobody wrote in follows; else :attr:`changes` offers what is new."""
+        self.incident = incident
+        if not self._begun:
+            self.sheet = prefill(incident, language=self._language)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What the evidence would fill in otherwise, without what was declined already."""
+        if not self._begun:
+            return ()
+        return tuple(change for change in self.sheet.offer(self.incident) if change not in self._declined)
+
+    def accept(self, change: Change) -> None:
+        self._take(self.sheet.accept(change))
+
+    def decline(self, change: Change) -> None:
+        """Do not offer this change again."""
+        self._declined.add(change)
+
+    # Keeping and saving
+
+    def drafts(self) -> tuple[Draft, ...]:
+        """Earlier drafts of this incident, the newest first."""
+        return self.store.drafts(self.incident)
+
+    def resume(self, draft: Draft) -> None:
+        """Go on with a draft. Findings that were sent since this program started come along; what was typed until now stays
+        behind as a draft of its own."""
+        self.flush()
+        sheet = self.store.resume(draft)
+        self._go_on_with(sheet)
+        text = to_markdown(sheet)
+        saved = self.store.saved_to is not None and content_hash(encode(text)) == draft.saved_hash
+        self._saved = text if saved else ""
+
+    def flush(self) -> DraftResult | None:
+        """Keep the draft now if an edit is not in it yet; None when there is nothing to do. May be called from any thread."""
+        with self._guard:
+            sheet, revision = self.sheet, self._revision
+        if revision <= self._kept:
+            return None
+        result = self.store.keep(sheet, self.incident, revision)
+        if result.kept:
+            self._kept = max(self._kept, revision)
+        return result
+
+    def save(self, name: str | Path, *, replace: bool = False) -> SaveResult:
+        """Write the markdown file; see :meth:`SheetStore.save`."""
+        result = self.store.save(self.sheet, name, replace=replace)
+        if result.ok:
+            self._saved = to_markdown(self.sheet)
+            if self._begun:
+                self._revision += 1  # the draft notes where it was saved
+        return result
+
+    def open(self, name: str | Path) -> OpenResult:
+        """Go on with a saved worksheet; what was typed until now stays behind as a draft of its own."""
+        self.flush()
+        result = self.store.open(name, self.incident)
+        if result.sheet is not None:
+            self._go_on_with(result.sheet)
+            self._saved = to_markdown(result.sheet)
+        return result
+
+    def close(self) -> DraftResult | None:
+        """Keep what is not kept yet and let go of the draft."""
+        result = self.flush()
+        self.store.close()
+        return result
+
+    def _go_on_with(self, sheet: Sheet) -> None:
+        for finding in self._sent:
+            sheet, _ = sheet.with_finding(finding, self.incident)
+        self._take(sheet)
+        self._begun = True
