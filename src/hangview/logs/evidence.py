@@ -1,8 +1,21 @@
-"""What the logs say, in the engine's words. Filled by ``hangview.logs``; the engine joins it to the dumps' records."""
+"""What the logs say, in the engine's words. Filled by ``hangview.logs``; the engine joins it to the dumps' records.
+
+Everything here belongs to the current attempt unless it says otherwise, and every value names the line it was read from.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hangview.incident import Fact
+    from hangview.schema import StackFrame
+
+#: Stands for the world rank where a log does not give one (torch ≤ 2.1 prints the rank within the group only). Never in
+#: ``LogEvidence.groups`` or ``ends``.
+NO_RANK = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +25,16 @@ class LogLine:
     source: int
     number: int
     text: str  #: without colours and prefixes, control characters escaped
+    offset: int = 0  #: of the line's first byte in the file, so that a pane can go there without reading what is before
+
+
+class StatusFrom(StrEnum):
+    """Which line gave a rank's position in a group."""
+
+    FAILURE_LINE = "failure_line"  #: the watchdog's own line about the work that timed out
+    DUMP_SIGNAL = "dump_signal"  #: "Received a dump signal …": always the default group's counters
+    HEARTBEAT = "heartbeat"  #: the monitor of the watchdog thread: how many works were unfinished, no position
+    NCCL2 = "nccl2"  #: torch 2.14+: the group and the milliseconds, neither sequence number nor operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +51,39 @@ class GroupByLog:
     numel_in: int | None
     numel_out: int | None
     line: LogLine
+    group_rank: int | None = None
+    pg_id: int | None = None  #: counts per process: the same number on two ranks may be two groups
+    started: int | None = None  #: None also for -1, which means that timing is off
+    op_type: str | None = None  #: as printed, "ALLREDUCE"
+    timeout_ms: int | None = None
+    ran_ms: int | None = None
+    pending: int | None = None  #: unfinished works (heartbeat lines): a count, not a position
+    status_from: StatusFrom | None = None
+    signal_from: int | None = None  #: rank whose signal made it dump
+    at: str | None = None  #: time of the line as printed, "11-29 14:02:40"; local to the host, no year
+    rank_from: str = ""  #: how the rank was found
+    stack: tuple[StackFrame, ...] = ()  #: of the work that timed out, innermost first
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the rank's own watchdog ended a wait in this group."""
+        return self.timed_out_seq is not None or self.status_from is StatusFrom.NCCL2
+
+
+class EndKind(StrEnum):
+    EXCEPTION = "exception"  #: a Python traceback
+    FATAL = "fatal"  #: "Fatal Python error", with the stack where it happened
+    ABORT = "abort"  #: a C++ exception nobody caught
+    DEVICE = "device"  #: an error of the GPU (CUDA error, ECC, illegal access)
+    SIGNAL = "signal"
+    EXIT_CODE = "exit_code"  #: a positive exit code and nothing else
+    OOM_KILLER = "oom_killer"  #: the kernel's line names the same pid
+    HEARTBEAT = "heartbeat"  #: the monitor ended the process because the watchdog thread stood still
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
-    """How a rank's process ended or what it raised, by a log. ``follower`` marks ends that others caused (SIGTERM by the
+    """How a rank's process ended or what it raised, by a log. ``follower`` marks ends that others brought about (SIGTERM by the
     launcher, a connection closed by a peer, the abort after a time-out): never a lead."""
 
     rank: int
@@ -40,9 +91,99 @@ class ProcessEnd:
     before_communication: bool  #: raised outside any collective
     follower: bool
     line: LogLine
+    kind: EndKind = EndKind.EXCEPTION
+    why_follower: str = ""  #: one clause: what the end follows from
+    type: str | None = None  #: "zlib.error"
+    message: str | None = None
+    where: str | None = None  #: "DataLoader worker process 5", "forward_stage (/srv/job/pp.py:402)"
+    frames: tuple[StackFrame, ...] = ()  #: innermost first
+    lines: tuple[LogLine, ...] = ()  #: other lines about the same end (launcher, kernel, Slurm)
+    code: int | None = None  #: exit code; negative is a signal
+    pid: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    attempt: int | None = None
+    went_on: bool = False  #: the same rank printed ordinary lines afterwards: raised and handled, or ended later
+    rank_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpByLog:
+    """What a rank's log says about its dump. ``began`` alone is no promise that there is a file."""
+
+    rank: int
+    began: bool
+    path: str | None  #: announced; INFO lines, hidden by default
+    finished: bool | None  #: None: the log does not say
+    signal_from: int | None
+    line: LogLine
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideStack:
+    """A Python stack taken from outside (py-spy dump, pystack, faulthandler): where a process stood, whatever its dump says."""
+
+    rank: int | None
+    pid: int | None
+    thread: str  #: "MainThread", "0x00007f3b22c00740", ...
+    frames: tuple[StackFrame, ...]  #: innermost first
+    tool: str  #: "py-spy", "pystack", "faulthandler"
+    line: LogLine
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a rank ran, as far as the logs tell."""
+
+    rank: int
+    host: str | None
+    local_rank: int | None
+    pid: int | None
+    device: int | None  #: CUDA device number in the process
+    bus_id: str | None
+    line: LogLine
+    rank_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogRead:
+    """One log that was read. ``problem`` is one clear line when it could not be (wholly)."""
+
+    source: int
+    shown: str
+    size: int
+    lines: int
+    used: int  #: lines that something here rests on
+    rank: int | None = None
+    rank_from: str = ""
+    attempt: int | None = None
+    problem: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LogEvidence:
     groups: tuple[GroupByLog, ...] = ()
     ends: tuple[ProcessEnd, ...] = ()
+    unplaced: tuple[GroupByLog, ...] = ()  #: rank is NO_RANK: the log gives the rank within the group only
+    unplaced_ends: tuple[ProcessEnd, ...] = ()  #: rank is NO_RANK
+    earlier_ends: tuple[ProcessEnd, ...] = ()  #: of attempts before the current one
+    dumps: tuple[DumpByLog, ...] = ()
+    stacks: tuple[OutsideStack, ...] = ()
+    places: tuple[Place, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    attempts: tuple[int, ...] = ()
+    attempt: int | None = None  #: the one that ``groups`` and ``ends`` are about
+    ranks: tuple[int, ...] = ()  #: every rank that a line, a path or the launcher names
+    silent: tuple[int, ...] = ()  #: ranks of a launcher's labels that printed nothing of their own
+    world_size: int | None = None
+    hidden: int = 0  #: similar lines of other ranks that Ray left out ("repeated 5x across cluster")
+    logs: tuple[LogRead, ...] = ()
+    lines: tuple[LogLine, ...] = ()  #: every line that something here rests on, by source and number
+
+    def shown(self, line: LogLine) -> str:
+        """``"logs/rank_3.log, line 12"``."""
+        for log in self.logs:
+            if log.source == line.source:
+                return f"{log.shown}, line {line.number:,}"
+        return f"line {line.number:,}"

@@ -1,0 +1,281 @@
+"""How processes ended: exceptions, signals and kernel lines of one rank become one story, and what only follows is marked.
+
+A follower is an end that another process brought about: the launcher's SIGTERM, a connection that a peer closed, the abort
+after a time-out of one's own. It is shown and never makes a lead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hangview.logs.events import ChildFailed, Closed, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
+from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd
+from hangview.logs.launchers import SIGNALS
+from hangview.text import escape, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hangview.logs.events import Event
+    from hangview.logs.evidence import LogLine
+    from hangview.logs.resolve import Named, Resolver
+    from hangview.schema import StackFrame
+
+_SAID = 300  #: characters of an exception's message that are kept
+
+#: Texts of ends that follow from another process, with what they follow from.
+_FOLLOWS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited|ncclRemoteError"
+            r"|remote error detected|Socket Timeout|recvValue failed|sendBytes failed|Gloo connectFullMesh failed"
+        ),
+        "the connection to another process was lost",
+    ),
+    (
+        re.compile(
+            r"Timed out waiting \d+ms|Watchdog caught collective|NCCL operation timed out|timed out in blocking wait|wait timeout after"
+            r"|Wait timeout|Operation timed out after|timeout watchdog detected operation timeout"
+        ),
+        "it waited until its own time-out",
+    ),
+    (re.compile(r"communicator was aborted|NCCLABORTEDCOMM|due to error - timeout watchdog"), "its communicator was aborted before"),
+    (re.compile(r"EnforceNotMet|op\.preamble\.length"), "it aborts inside a call in which another rank asks for something else"),
+    (re.compile(r"SignalException|KeyboardInterrupt|got signal: "), "it was ended from outside"),
+)
+_FOLLOWING_TYPES = re.compile(r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError|SignalException|KeyboardInterrupt)$")
+_NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
+_DEVICE = re.compile(r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure")
+_IN_COLLECTIVE = re.compile(r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives\w*|nn/functional|rendezvous|device_mesh)\.py$")
+_NOT_OURS = re.compile(r"/site-packages/|/dist-packages/|/lib/python3|^<frozen|^<string>")
+
+
+@dataclass(slots=True)
+class _Rank:
+    """Everything about the end of one rank's process in one attempt."""
+
+    texts: list[tuple[Raised | Fatal | Heartbeat, Named]] = field(default_factory=list)
+    codes: list[tuple[int, Event, Named]] = field(default_factory=list)
+    kernel: list[KernelKill] = field(default_factory=list)
+    pid: int | None = None
+    local: int | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    current: tuple[ProcessEnd, ...]
+    unplaced: tuple[ProcessEnd, ...]
+    earlier: tuple[ProcessEnd, ...]
+
+
+def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str]) -> Ends:
+    """The ends of all attempts. ``waits`` says of ranks in which call they themselves waited until a time-out."""
+    attempts = resolver.attempts
+    closed = {(attempts.of(event), event.pid): event.line for event in events if isinstance(event, Closed)}
+    ranks: dict[tuple[int, int], _Rank] = defaultdict(_Rank)
+    unplaced: list[ProcessEnd] = []
+    for event in events:
+        for named, part in _parts(event, resolver):
+            key = (attempts.of(event), named.rank if named.rank is not None else NO_RANK)
+            if named.rank is None:
+                alone = _Rank()
+                _gather(alone, part, named)
+                unplaced += _story(NO_RANK, key[0], alone, closed, None)
+            else:
+                _gather(ranks[key], part, named)
+    unplaced += _closed_ends(events, resolver, {about.pid for about in ranks.values()})
+    made = [
+        end
+        for (attempt, rank), about in sorted(ranks.items())
+        for end in _story(rank, attempt, about, closed, waits.get(rank) if attempt == attempts.current else None)
+    ]
+    return Ends(
+        tuple(end for end in made if end.attempt == attempts.current),
+        tuple(unplaced),
+        tuple(end for end in made if end.attempt != attempts.current),
+    )
+
+
+def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | None]) -> list[ProcessEnd]:
+    """Processes of the current attempt that the launcher ended and that nothing ties to a rank."""
+    return [
+        ProcessEnd(
+            NO_RANK, "signal 15 (SIGTERM), sent by the launcher", False, True, event.line, EndKind.SIGNAL, "the launcher ended it",
+            pid=event.pid, attempt=resolver.attempts.current, rank_from="unknown",
+        )
+        for event in events
+        if isinstance(event, Closed) and event.pid not in told and resolver.attempts.of(event) == resolver.attempts.current
+    ]  # fmt: skip
+
+
+def _parts(event: Event, resolver: Resolver) -> Iterable[tuple[Named, Event]]:
+    """The ranks an event says something about."""
+    if isinstance(event, (Raised, Fatal)) or (isinstance(event, Heartbeat) and event.killed):
+        yield resolver.of(event), event
+    elif isinstance(event, ChildFailed):
+        named = resolver.of_pid(event.pid)
+        yield named if named.rank is not None else resolver.of_local(event.local, event.line.source), event
+    elif isinstance(event, KernelKill):
+        yield resolver.of_pid(event.pid), event
+    elif isinstance(event, SummaryEntry):
+        yield _summary_rank(event, resolver), event
+    elif isinstance(event, TaskEnd):
+        for task in event.tasks:
+            yield resolver.of_task(task), replace(event, tasks=(task,))
+
+
+def _summary_rank(event: SummaryEntry, resolver: Resolver) -> Named:
+    if event.rank is None:
+        return resolver.of_pid(event.pid)
+    return replace(resolver.of_pid(event.pid), rank=event.rank, how="the launcher's summary")
+
+
+def _gather(about: _Rank, event: Event, named: Named) -> None:
+    if isinstance(event, (Raised, Fatal, Heartbeat)):
+        about.texts.append((event, named))
+        return
+    if isinstance(event, KernelKill):
+        about.kernel.append(event)
+        about.pid = about.pid or event.pid
+        return
+    if isinstance(event, SummaryEntry):
+        about.host, about.local = event.host or about.host, event.local if event.local is not None else about.local
+        if event.raised is not None and not any(isinstance(known, Raised) for known, _ in about.texts):
+            about.texts.append((event.raised, named))
+    code = getattr(event, "code", None)
+    about.pid = getattr(event, "pid", None) or about.pid
+    if isinstance(event, ChildFailed):
+        about.local = event.local
+    if isinstance(event, TaskEnd):
+        about.host = event.host or about.host
+    if isinstance(code, int):
+        about.codes.append((code, event, named))
+
+
+def _story(rank: int, attempt: int, about: _Rank, closed: Mapping[tuple[int, int], LogLine], waited: str | None) -> list[ProcessEnd]:
+    """The ends of one rank, what it raised itself first."""
+    codes = sorted(about.codes, key=lambda one: one[1].line.number)
+    code = codes[0][0] if codes else None
+    extra = tuple(dict.fromkeys(event.line for _, event, _ in codes))
+    base = {"code": code, "pid": about.pid, "local_rank": about.local, "host": about.host, "attempt": attempt}
+    found = [_from_text(rank, event, named) for event, named in about.texts]
+    ends = [replace(end, lines=end.lines + extra, **base) for end in _distinct(found)]
+    if about.kernel:
+        kill = about.kernel[-1]
+        lines = tuple(dict.fromkeys([*(event.line for event in about.kernel[:-1]), *extra]))
+        what = f"killed by the kernel, out of memory: pid {kill.pid}" + (f" ({escape(kill.process)})" if kill.process else "")
+        ends.append(ProcessEnd(rank, what, False, False, kill.line, EndKind.OOM_KILLER, lines=lines, rank_from=f"pid {kill.pid}", **base))
+    elif codes and not ends:
+        ends.append(_from_code(rank, codes[0], extra, base))
+    shut = closed.get((attempt, about.pid)) if about.pid is not None else None
+    if shut is not None:
+        ends = [_shut_down(end, shut) for end in ends]
+    if any(isinstance(event, TaskEnd) and event.after_cancel for _, event, _ in codes):
+        ends = [_following(end, "the job was being cancelled") if end.kind is EndKind.SIGNAL else end for end in ends]
+    if waited is not None:
+        ends = [_following(end, f"it waited itself, {waited}", again=end.kind is EndKind.SIGNAL) for end in ends]
+    return ends
+
+
+def _distinct(ends: list[ProcessEnd]) -> list[ProcessEnd]:
+    """One end per what was said, in the order of the lines, those that do not follow first."""
+    kept: dict[str, ProcessEnd] = {}
+    for end in ends:
+        kept.setdefault(end.what, end)
+    return sorted(kept.values(), key=lambda end: (end.follower, end.went_on, end.line.source, end.line.number))
+
+
+def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> ProcessEnd:
+    if isinstance(event, Raised):
+        return _from_exception(rank, event, named)
+    if isinstance(event, Heartbeat):
+        seconds = "" if event.stuck_s is None else f" for {event.stuck_s} s"
+        return ProcessEnd(
+            rank, f"ended by its heartbeat monitor: the watchdog thread made no progress{seconds}", False, True, event.line,
+            EndKind.HEARTBEAT, "what blocked the watchdog thread (a CUDA or NCCL call, or the GIL) is not in the log", rank_from=named.how,
+        )  # fmt: skip
+    text = shorten(escape(event.text.strip()), _SAID)
+    if event.kind == "fatal":
+        name = text.removeprefix("Fatal Python error: ")
+        return ProcessEnd(
+            rank, text, not _inside(event.frames), False, event.line, EndKind.FATAL, type=name, where=where(event.frames),
+            frames=event.frames, rank_from=named.how,
+        )  # fmt: skip
+    why = follows("", event.text)
+    if event.kind == "device" or (why is None and _DEVICE.search(event.text)):
+        return ProcessEnd(rank, text, False, False, event.line, EndKind.DEVICE, message=text, rank_from=named.how)
+    if why is None and event.kind == "nccl":
+        why = "an error of the communication library says what the connection did, not who began"
+    return ProcessEnd(rank, text, False, why is not None, event.line, EndKind.ABORT, why or "", message=text, rank_from=named.how)
+
+
+def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
+    message = shorten(escape(event.message.strip()), _SAID)
+    why = follows(event.type, event.text)
+    inside = _inside(event.frames)
+    if why is None and inside and _NETWORK.search(event.text):
+        why = "an error of the communication library says what the connection did, not who began"
+    place = where(event.frames)
+    return ProcessEnd(
+        rank, f"{event.type}: {message}" if message else event.type, why is None and not inside, why is not None, event.line,
+        EndKind.DEVICE if _DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
+        f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
+        went_on=event.went_on, rank_from=named.how,
+    )  # fmt: skip
+
+
+def _from_code(rank: int, first: tuple[int, Event, Named], lines: tuple[LogLine, ...], base: dict[str, object]) -> ProcessEnd:
+    code, event, named = first
+    rest = tuple(line for line in lines if line != event.line)
+    end = ProcessEnd(rank, "", False, False, event.line, EndKind.EXIT_CODE, lines=rest, rank_from=named.how)
+    end = replace(end, **base)  # type: ignore[arg-type]
+    if code in (137, 139, 134, 143):
+        code = 128 - code
+    if code >= 0:
+        return replace(end, what=f"exit code {code}; what it raised is not in these logs")
+    name = SIGNALS.get(-code)
+    end = replace(end, what=f"signal {-code}" + (f" ({name})" if name else ""), kind=EndKind.SIGNAL)
+    if isinstance(event, TaskEnd) and event.what.startswith("Out Of Memory"):
+        return replace(end, what="killed by Slurm: out of memory", kind=EndKind.OOM_KILLER)
+    if code == -15:
+        return _following(end, "SIGTERM is how a launcher or a scheduler ends a healthy process")
+    if code == -6:
+        return _following(end, "SIGABRT is how the watchdog ends its process after a time-out; its own log says nothing else")
+    return end
+
+
+def _shut_down(end: ProcessEnd, line: LogLine) -> ProcessEnd:
+    """The launcher sent this process SIGTERM: a signal follows from it, what it raised by itself does not."""
+    if end.kind in (EndKind.SIGNAL, EndKind.EXIT_CODE):
+        return replace(_following(end, "the launcher ended it"), lines=(*end.lines, line))
+    return end
+
+
+def _following(end: ProcessEnd, why: str, *, again: bool = False) -> ProcessEnd:
+    return end if end.follower and not again else replace(end, follower=True, why_follower=why, before_communication=False)
+
+
+def follows(type_: str, text: str) -> str | None:
+    """What an error follows from, or None when it stands for itself."""
+    if _DEVICE.search(text):
+        return None
+    for pattern, why in _FOLLOWS:
+        if pattern.search(text):
+            return why
+    return "another process had left or was not there" if _FOLLOWING_TYPES.search(type_) else None
+
+
+def _inside(frames: Sequence[StackFrame]) -> bool:
+    return any(_IN_COLLECTIVE.search(frame.filename) for frame in frames)
+
+
+def where(frames: Sequence[StackFrame]) -> str | None:
+    """The innermost frame of the user's own code: ``"load_batch (/srv/job/reader.py:88)"``."""
+    own = next((frame for frame in frames if not _NOT_OURS.search(frame.filename)), frames[0] if frames else None)
+    if own is None:
+        return None
+    return escape(f"{own.name} ({own.filename}:{own.line})" if own.name else f"{own.filename}:{own.line}")

@@ -1,0 +1,212 @@
+"""What one line, or one block of lines, of one file says, before ranks are known and files are joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hangview.logs.evidence import LogLine
+    from hangview.logs.lines import Who
+    from hangview.schema import StackFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``who`` is what the line says about its process, ``at`` its time as printed."""
+
+    who: Who
+    line: LogLine
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRef:
+    """The bracket ``[PG ID 4 PG GUID 20(mesh_tp) Rank 1]`` of any version; ``rank`` is the rank in the group."""
+
+    rank: int | None
+    name: str | None = None
+    desc: str | None = None
+    pg_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caught(Event):
+    """"Watchdog caught collective operation timeout": the work, not the group. ``printed_rank`` is fixed by the first work
+    that logs in a process and may belong to another group."""
+
+    printed_rank: int | None = None
+    seq: int = 0
+    op_type: str = ""
+    numel_in: int | None = None
+    numel_out: int | None = None
+    timeout_ms: int | None = None
+    ran_ms: int | None = None
+    source_line: int = 0  #: where in ProcessGroupNCCL.cpp the line was printed; a hint at the version
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Event):
+    """A group's counters. ``seq`` is the work that timed out (None on dump-signal lines); ``signal`` says that it is one."""
+
+    group: GroupRef = field(default_factory=lambda: GroupRef(None))
+    seq: int | None = None
+    enqueued: int | None = None
+    started: int | None = None
+    completed: int | None = None
+    signal: bool = False
+    signal_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat(Event):
+    group: GroupRef = field(default_factory=lambda: GroupRef(None))
+    pending: int | None = None
+    stuck_s: int | None = None
+    killed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut(Event):
+    """nccl2: "Operation timed out after <> ms"; no sequence number, no operation."""
+
+    group: GroupRef = field(default_factory=lambda: GroupRef(None))
+    ran_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DumpLine(Event):
+    what: str = "began"  #: "first" (to signal), "signal", "began", "path", "finished", "failed"
+    path: str | None = None
+    signal_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStack(Event):
+    frames: tuple[StackFrame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Raised(Event):
+    """A Python exception. ``line`` is its last line; ``frames`` are innermost first; ``worker`` is the DataLoader's."""
+
+    type: str = ""
+    message: str = ""
+    frames: tuple[StackFrame, ...] = ()
+    worker: str | None = None
+    later: str | None = None  #: the last exception of a chain that this one began
+    text: str = ""  #: all lines of the message, for classification
+    went_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal(Event):
+    """"Fatal Python error", an uncaught C++ exception, or a device error that the watchdog thread met."""
+
+    kind: str = "fatal"  #: "fatal", "abort", "device", "nccl"
+    text: str = ""
+    frames: tuple[StackFrame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFailed(Event):
+    """torchelastic: ``failed (exitcode: -9) local_rank: 3 (pid: 812917)``; ends one attempt of its agent."""
+
+    code: int = 0
+    local: int = 0
+    pid: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Closed(Event):
+    """torchelastic ends a healthy process: SIGTERM, or SIGKILL when that did not help."""
+
+    pid: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryEntry(Event):
+    """One block of torchelastic's summary. ``rank`` is global."""
+
+    rank: int | None = None
+    local: int | None = None
+    host: str | None = None
+    code: int | None = None
+    pid: int | None = None
+    time: str | None = None
+    raised: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnd(Event):
+    """Slurm, MPI or PALS about tasks: ``tasks`` are task numbers."""
+
+    tasks: tuple[int, ...] = ()
+    host: str | None = None
+    what: str = ""  #: "Killed", "Exited with exit code 1", ...
+    code: int | None = None
+    after_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKill(Event):
+    pid: int = 0
+    process: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommInit(Event):
+    """NCCL's "Init COMPLETE": a communicator's rank on a device. ``pid`` and ``host`` are in ``who``."""
+
+    comm_rank: int = 0
+    nranks: int = 0
+    device: int = 0
+    bus_id: str | None = None
+    comm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Event):
+    """A fact for the worksheet."""
+
+    name: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden(Event):
+    """Ray left out similar lines of other ranks."""
+
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StackSeen(Event):
+    pid: int | None = None
+    thread: str = ""
+    frames: tuple[StackFrame, ...] = ()
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogScan:
+    """One file, read. ``local``, ``task`` and ``path_rank`` come from its path, ``ranks`` and ``pairs`` from its lines."""
+
+    source: int
+    shown: str
+    size: int
+    lines: int
+    events: tuple[Event, ...] = ()
+    path_rank: int | None = None
+    path_local: int | None = None
+    path_task: int | None = None
+    attempt: int | None = None
+    tree: str | None = None  #: folder of the torchrun tree it lies in
+    ranks: tuple[int, ...] = ()  #: global ranks on its lines
+    locals: tuple[int, ...] = ()
+    tasks: tuple[int, ...] = ()
+    offsets: tuple[int, ...] = ()  #: distinct rank - local rank on one line
+    task_offsets: tuple[int, ...] = ()  #: distinct rank - task on one line
+    pids: tuple[tuple[int, int], ...] = ()  #: (pid, rank) on one line
+    problem: str | None = None
+    notes: tuple[str, ...] = ()

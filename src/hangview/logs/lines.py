@@ -1,0 +1,242 @@
+"""From bytes to lines that can be matched: decoded, without colours and launcher prefixes, unwrapped, one message each.
+
+A line of a job's log carries what its launcher put in front (which is where a rank may be read off), may hold the message
+of another rank in its middle, and may be one of several pieces into which a terminal or a mail program cut the original.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hangview.logs.prefilter import Window
+
+#: Longer pieces are cut: progress bars, printed tensors.
+LONGEST = 16_384
+_READ = 1 << 20
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+#: Copies of coloured logs lose the escape character: "[36m(" before and ")[0m" after a Ray prefix, "[32m [repeated".
+_ANSI_REST = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)m(?=\(| \[repeated)|(?<=[)\]])\[(?:0|39|22)m")
+
+#: The head of a c10 line, as torch's own logging writes it (2.4+ with a date) and as glog builds do.
+HEAD = re.compile(
+    r"(?:\[rank(?P<rank>\d{1,7})\]:)?"
+    r"(?:\[(?P<level>[IWEF])(?:(?P<date>\d{3,4}) (?P<time>\d\d:\d\d:\d\d)\.\d{6,9} )?\s?(?P<file>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<line>\d+)\] "
+    r"|(?<![\w\[])(?P<glevel>[IWEF])(?P<gdate>\d{4}) (?P<gtime>\d\d:\d\d:\d\d)\.\d{6} +\d+ (?P<gfile>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<gline>\d+)\] )"
+)
+#: The head of a line of torch's Python side: 2.3+ in brackets with the rank, torchelastic without.
+PY_HEAD = re.compile(
+    r"(?:\[rank(?P<rank>\d{1,7})\]:)?(?P<level>[DIWEVC])(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,6} +(?P<pid>\d+) +(?:site-packages/)?"
+    r"(?P<file>[\w./-]+\.py):\d+\] ?"
+)
+
+_CRI = r"(?: (?:stdout|stderr) [FP])?"
+_STAMP = re.compile(rf"\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?{_CRI}\]?(?: |$)")
+_SYSLOG = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<host>[\w.-]+) (?=kernel:|\w+\[\d+\]:)")
+_SRUN = re.compile(r" {0,5}(?P<task>\d{1,6}): ?(?=\D|$)")
+_MPI = re.compile(r"\[\d+,(?P<task>\d{1,7})\]<std(?:out|err)>: ?")
+_TEE = re.compile(r"\[(?!rank)(?P<role>[A-Za-z_][\w-]*?)(?P<local>\d{1,5})\]:")
+_TEMPLATE = re.compile(r"\[(?!rank)[A-Za-z_][\w-]*?\d{1,5}\|\d{1,7}\]: ?")
+_RAY = re.compile(r"\((?P<name>[A-Za-z_]\w*)(?:\[rank=(?P<rank>\d{1,7})\])? pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:-]+))?\) ?")
+_COMPOSE = re.compile(r"[A-Za-z][\w.-]* {0,20}\| ")
+_POD = re.compile(r"\[pod/[\w./-]+\] ")
+_VIEWER = re.compile(r"(?:\[\d{2,7}\] |\d\d:\d\d:\d\d\.\d{3} |> )(?=\[|Traceback|  File)")
+_TRACE = re.compile(r"\[rank(?P<rank>\d{1,7})\]: ?(?!\[[IWEF])")
+_SAYS = re.compile(r"(?:\[?rank[ =:]?(?P<rank>\d{1,7})\]?)(?=[ ,|]|:(?![\[IWE])|$)")
+_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|[IWE]\d{4} )")
+#: What only starts a message: never the rest of a wrapped one.
+_STARTS = re.compile(r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid=| {0,5}\d+: \[")
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """What the front of a line says about its process; None where it says nothing."""
+
+    rank: int | None = None
+    rank_from: str = ""
+    local: int | None = None
+    task: int | None = None  #: of srun -l or mpirun; the rank only if RANK was taken from it
+    host: str | None = None
+    pid: int | None = None
+
+    @property
+    def named(self) -> bool:
+        return self.rank is not None or self.local is not None or self.task is not None or self.pid is not None
+
+
+NOBODY = Who()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One message. ``text`` is what is left behind the prefixes and the head; ``level`` is "" without a c10 head."""
+
+    number: int
+    offset: int
+    text: str
+    who: Who
+    level: str = ""
+    file: str = ""  #: "ProcessGroupNCCL.cpp"
+    file_line: int = 0
+    at: str | None = None  #: "11-29 14:02:40", as printed
+
+
+@dataclass(frozen=True, slots=True)
+class RawLine:
+    number: int
+    offset: int
+    data: bytes
+
+
+def raw_lines(fd: int, windows: Iterable[Window]) -> Iterator[RawLine]:
+    """The lines of the windows. A window starts behind its first newline (unless it starts the file), and its last line is
+    given in whole only if the window holds it; longer lines than 1 MB come in parts with the same number."""
+    for window in windows:
+        position, number, rest = window.start, window.number, b""
+        start = position
+        skipping = position > 0
+        while position < window.end:
+            data = os.pread(fd, min(_READ, window.end - position), position)
+            if not data:
+                break
+            position += len(data)
+            if skipping:
+                cut = data.find(b"\n")
+                if cut < 0:
+                    start = position
+                    continue
+                data, start, number, skipping = data[cut + 1 :], start + cut + 1, number + 1, False
+            parts = (rest + data).split(b"\n")
+            rest = parts.pop()
+            for part in parts:
+                yield RawLine(number, start, part)
+                start += len(part) + 1
+                number += 1
+            if len(rest) >= _READ:
+                yield RawLine(number, start, rest)
+                start, rest = start + len(rest), b""
+        if rest:
+            yield RawLine(number, start, rest)
+
+
+def clean(data: bytes) -> list[str]:
+    """The text of one physical line, without colours, cut at carriage returns (progress bars)."""
+    text = data.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "[36m(" in text or "m [repeated" in text:
+        text = _ANSI_REST.sub("", text)
+    if "\r" in text:
+        return [part[:LONGEST] for part in text.split("\r") if part]
+    return [text[:LONGEST]]
+
+
+def wrap_width(lines: Iterable[str]) -> int | None:
+    """The width at which a copy was wrapped, or None. At least three lines must be exactly that long, none longer."""
+    lengths = Counter(len(line) for line in lines)
+    if not lengths:
+        return None
+    longest = max(lengths)
+    return longest if 60 <= longest <= 260 and lengths[longest] >= 3 else None
+
+
+def unwrap(lines: list[tuple[RawLine, str]], width: int) -> Iterator[tuple[RawLine, str]]:
+    """Joins a line of exactly ``width`` characters with the next one, unless that starts something itself."""
+    held: tuple[RawLine, str] | None = None
+    last = 0
+    for raw, text in lines:
+        if held is not None and last == width and text and not _STARTS.match(text):
+            held = (held[0], held[1] + text)
+        else:
+            if held is not None:
+                yield held
+            held = (raw, text)
+        last = len(text)
+    if held is not None:
+        yield held
+
+
+def pieces(raw: RawLine, text: str) -> Iterator[Piece]:
+    """The messages of one line, cut at every c10 head in it."""
+    if ".cpp:" not in text and ".hpp:" not in text:
+        yield _peel(raw, text)
+        return
+    start = 0
+    for found in HEAD.finditer(text):
+        if found.start() > start:
+            before = text[start : found.start()]
+            if not _is_prefix(before):
+                yield _peel(raw, before)
+                start = found.start()
+    yield _peel(raw, text[start:])
+
+
+def _is_prefix(text: str) -> bool:
+    """Whether nothing but launcher prefixes stands in ``text``."""
+    return _strip(text, Who())[0] == ""
+
+
+def _peel(raw: RawLine, text: str) -> Piece:
+    text, who = _strip(text, NOBODY)
+    head = HEAD.match(text)
+    if head is not None:
+        if head["rank"] is not None:
+            who = replace(who, rank=int(head["rank"]), rank_from="[rankN]: on the line")
+        date, clock = head["date"] or head["gdate"], head["time"] or head["gtime"]
+        return Piece(
+            raw.number, raw.offset, text[head.end() :], who, head["level"] or head["glevel"], head["file"] or head["gfile"],
+            int(head["line"] or head["gline"]), at=f"{int(date[:-2]):02}-{date[-2:]} {clock}" if date else None,
+        )  # fmt: skip
+    py = PY_HEAD.match(text)
+    if py is not None:
+        if py["rank"] is not None:
+            who = replace(who, rank=int(py["rank"]), rank_from="[rankN]: on the line")
+        who = replace(who, pid=who.pid if who.pid is not None else int(py["pid"]))
+        at = f"{py['date'][:2]}-{py['date'][2:]} {py['time']}"
+        return Piece(raw.number, raw.offset, text[py.end() :], who, py["level"], py["file"], at=at)
+    return Piece(raw.number, raw.offset, text, who)
+
+
+def _strip(text: str, who: Who) -> tuple[str, Who]:
+    """Takes up to five prefixes off the front and keeps what they say."""
+    for _ in range(5):
+        first = text[:1]
+        if first == "[":
+            if (found := _TEE.match(text)) is not None:
+                who = replace(who, local=int(found["local"]))
+            elif (found := _MPI.match(text)) is not None:
+                who = replace(who, task=int(found["task"]))
+            elif (found := _TRACE.match(text)) is not None:
+                who = replace(who, rank=int(found["rank"]), rank_from="[rankN]: on the line")
+            elif (found := _TEMPLATE.match(text) or _STAMP.match(text) or _POD.match(text) or _VIEWER.match(text) or _SAYS.match(text)) is None:
+                break
+            elif found.re is _SAYS:
+                who = replace(who, rank=int(found["rank"]), rank_from="the line names its rank")
+        elif first == "(":
+            if (found := _RAY.match(text)) is None:
+                break
+            who = replace(who, pid=int(found["pid"]), host=found["ip"] or who.host)
+            if found["rank"] is not None:
+                who = replace(who, rank=int(found["rank"]), rank_from="the name in Ray's prefix")
+        elif first.isdigit() or first == " ":
+            if (found := _STAMP.match(text) or _VIEWER.match(text)) is None:
+                if (found := _SRUN.match(text)) is None or who.task is not None:
+                    break
+                who = replace(who, task=int(found["task"]))
+        elif first == "r" and (found := _SAYS.match(text)) is not None:
+            who = replace(who, rank=int(found["rank"]), rank_from="the line names its rank")
+            text = text[found.end() :].lstrip(" :,|")
+            continue
+        elif (found := _SYSLOG.match(text) or _HOST.match(text)) is not None:
+            who = replace(who, host=found["host"])
+        elif (found := _COMPOSE.match(text)) is None and (found := _VIEWER.match(text)) is None:
+            break
+        text = text[found.end() :]
+    return text, who

@@ -1,0 +1,200 @@
+"""Whose line it is, and of which attempt: what the lines, the paths and the launchers of all files say together.
+
+Order of trust: ``[rankN]:`` on the line, a rank in the file's path, every labelled line of the file agreeing, a local rank on
+a node whose offset is known, the pid, Slurm's task number where it is known to be the rank. The rank inside a watchdog's
+group bracket is never used: it counts within the group.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hangview.logs.events import ChildFailed, Closed, CommInit, SummaryEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hangview.logs.events import Event, LogScan, Who
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A rank with the reason why it is that one."""
+
+    rank: int | None
+    how: str = ""
+
+
+_UNKNOWN = Named(None, "unknown")
+
+
+class Resolver:
+    """Looks up ranks and attempts over all scans."""
+
+    def __init__(self, scans: Sequence[LogScan]) -> None:
+        self._scans = {scan.source: scan for scan in scans}
+        self._offsets = _offsets(scans)
+        self._task_is_rank = _task_is_rank(scans)
+        self._attempts = Attempts(scans)
+        self._files = {scan.source: self._file_rank(scan) for scan in scans}
+        self._pids = self._pid_table(scans)
+
+    @property
+    def attempts(self) -> Attempts:
+        return self._attempts
+
+    def file_rank(self, source: int) -> Named:
+        """The rank whose file it is, if it is one rank's."""
+        return self._files[source]
+
+    def of(self, event: Event) -> Named:
+        """The world rank an event is about; ``rank`` is None where nothing gives it."""
+        return self.of_who(event.who, self._scans[event.line.source])
+
+    def of_who(self, who: Who, scan: LogScan) -> Named:
+        if who.rank is not None:
+            return Named(who.rank, who.rank_from)
+        file = self._files[scan.source]
+        if file.rank is not None:
+            return file
+        if who.local is not None:
+            offset = self._offset(scan)
+            if offset is not None:
+                return Named(who.local + offset, f"local rank {who.local} on a node whose first rank is {offset}")
+        if who.pid is not None and who.pid in self._pids:
+            return Named(self._pids[who.pid], f"pid {who.pid}")
+        if who.task is not None:
+            return self.of_task(who.task)
+        return _UNKNOWN
+
+    def of_pid(self, pid: int | None) -> Named:
+        if pid is None or pid not in self._pids:
+            return _UNKNOWN
+        return Named(self._pids[pid], f"pid {pid}")
+
+    def of_local(self, local: int | None, source: int) -> Named:
+        """A launcher's local rank; the offset of its node must be known from the same file or the same job."""
+        offset = self._offset(self._scans[source])
+        if local is None or offset is None:
+            return _UNKNOWN
+        return Named(local + offset, f"local rank {local} on a node whose first rank is {offset}")
+
+    def of_task(self, task: int) -> Named:
+        return Named(task, "task number of the launcher, which agrees with the rank on every line that has both") if self._task_is_rank else _UNKNOWN
+
+    def _offset(self, scan: LogScan) -> int | None:
+        for key in (("source", scan.source), ("tree", scan.tree), ("all", None)):
+            if len(self._offsets.get(key, ())) == 1:
+                return next(iter(self._offsets[key]))
+        return None
+
+    def _file_rank(self, scan: LogScan) -> Named:
+        if scan.path_rank is not None:
+            return Named(scan.path_rank, "file name")
+        if len(scan.ranks) == 1 and len(scan.locals) <= 1 and len(scan.tasks) <= 1 and not _is_launcher(scan):
+            return Named(scan.ranks[0], "every labelled line of the file")
+        if scan.path_local is not None and not scan.ranks:
+            offset = self._offset(scan)
+            if offset is not None:
+                return Named(scan.path_local + offset, f"folder of local rank {scan.path_local} on a node whose first rank is {offset}")
+        if scan.path_task is not None and not scan.ranks and self._task_is_rank:
+            return Named(scan.path_task, "task number in the file name, which agrees with the rank in the other files")
+        return _UNKNOWN
+
+    def _pid_table(self, scans: Iterable[LogScan]) -> dict[int, int]:
+        """Ranks by pid; a pid that two ranks have (on two hosts) is left out."""
+        found: dict[int, set[int]] = defaultdict(set)
+        world = max((event.nranks for scan in scans for event in scan.events if isinstance(event, CommInit)), default=0)
+        for scan in scans:
+            for pid, rank in scan.pids:
+                found[pid].add(rank)
+            for event in scan.events:
+                pid, rank = _pid_and_rank(event, self, scan, world)
+                if pid is not None and rank is not None:
+                    found[pid].add(rank)
+        return {pid: next(iter(ranks)) for pid, ranks in found.items() if len(ranks) == 1}
+
+
+def _pid_and_rank(event: Event, resolver: Resolver, scan: LogScan, world: int) -> tuple[int | None, int | None]:
+    if isinstance(event, SummaryEntry):
+        return event.pid, event.rank
+    if isinstance(event, ChildFailed):
+        return event.pid, resolver.of_local(event.local, scan.source).rank
+    if isinstance(event, CommInit):
+        own = event.who.rank if event.who.rank is not None else resolver.file_rank(scan.source).rank
+        # The communicator of all ranks numbers them as the world does.
+        return event.who.pid, own if own is not None else event.comm_rank if event.nranks == world else None
+    return None, None
+
+
+def _is_launcher(scan: LogScan) -> bool:
+    return any(isinstance(event, (ChildFailed, Closed, SummaryEntry)) for event in scan.events)
+
+
+def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set[int]]:
+    """Distinct rank - local rank per file, per torchrun tree and over all."""
+    offsets: dict[tuple[str, int | str | None], set[int]] = defaultdict(set)
+    for scan in scans:
+        votes = set(scan.offsets)
+        votes |= {event.rank - event.local for event in scan.events if isinstance(event, SummaryEntry) and event.rank is not None and event.local is not None}
+        if scan.path_local is not None and len(scan.ranks) == 1:
+            offsets["tree", scan.tree].add(scan.ranks[0] - scan.path_local)
+            offsets["all", None].add(scan.ranks[0] - scan.path_local)
+        offsets["source", scan.source] |= votes
+        offsets["all", None] |= votes
+    return offsets
+
+
+def _task_is_rank(scans: Sequence[LogScan]) -> bool:
+    """Whether every line and file that has both shows the task number as the rank."""
+    votes = {offset for scan in scans for offset in scan.task_offsets}
+    votes |= {scan.ranks[0] - scan.path_task for scan in scans if scan.path_task is not None and len(scan.ranks) == 1}
+    return votes == {0}
+
+
+class Attempts:
+    """Which start of the job an event belongs to.
+
+    torchrun's folders number the attempts. A launcher's own log covers all of them: every ``failed (exitcode …)`` of one agent
+    ends one. Files without a number, among rank files that have one, are of the last attempt.
+    """
+
+    def __init__(self, scans: Sequence[LogScan]) -> None:
+        self._scans = {scan.source: scan for scan in scans}
+        by_path = {scan.attempt for scan in scans if scan.attempt is not None}
+        loose = any(scan.attempt is None and scan.path_rank is not None for scan in scans)
+        self._ends = {scan.source: _attempt_ends(scan) for scan in scans}
+        started = max((len(ends) for ends in self._ends.values()), default=0)
+        last = max(by_path, default=-1) + (1 if by_path and loose else 0)
+        self.current = max(last, started - 1, 0)
+        self.known = tuple(sorted({*by_path, *range(max(self.current - max(started - 1, 0), 0), self.current + 1)}))
+
+    def of(self, event: Event) -> int:
+        scan = self._scans[event.line.source]
+        if scan.attempt is not None:
+            return scan.attempt
+        ends = self._ends[scan.source]
+        if len(ends) <= 1:
+            return self.current
+        passed = sum(1 for end in ends[:-1] if _is_after(event, end))
+        return self.current - (len(ends) - 1) + passed
+
+
+def _attempt_ends(scan: LogScan) -> tuple[ChildFailed, ...]:
+    """The launcher's lines that each ended one attempt: those of the agent that has most of them."""
+    by_agent: dict[object, list[ChildFailed]] = defaultdict(list)
+    for event in scan.events:
+        if isinstance(event, ChildFailed):
+            by_agent[event.who.pid if event.who.pid is not None else event.who.host].append(event)
+    return tuple(max(by_agent.values(), key=len, default=[]))
+
+
+def _is_after(event: Event, end: ChildFailed) -> bool:
+    """By the printed times where both have one (the lines of many ranks are not in order), else by line number."""
+    if event is end:
+        return False
+    if event.at is not None and end.at is not None:
+        return event.at > end.at
+    return event.line.number > end.line.number

@@ -1,0 +1,315 @@
+"""One file, from bytes to events. What a file says depends on no other file, so a watcher may keep the scan of an unchanged one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from hangview.logs import launchers, settings, watchdog
+from hangview.logs.events import Event, Fatal, LogScan, Raised, StackSeen, WorkStack
+from hangview.logs.evidence import LogLine
+from hangview.logs.launchers import Launchers, SummaryBuilder
+from hangview.logs.lines import NOBODY, LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
+from hangview.logs.prefilter import WHOLE, find_windows
+from hangview.logs.tracebacks import (
+    PY_SPY_PROCESS,
+    TRACEBACK,
+    StackBuilder,
+    TracebackBuilder,
+    WorkStackBuilder,
+    goes_on,
+    stack_start,
+)
+from hangview.text import count, escape, shorten, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hangview.logs import LogFile
+
+#: Lines at the start of a file, and behind an exception, that are looked at whatever they hold.
+_ALL_AT_START = 200
+_ALL_AFTER = 60
+_MOST_EVENTS = 100_000
+_TEXT = 2_000
+
+#: What a line must hold to be worth matching; one expression over bytes, so that ordinary output costs little.
+_WORTH = re.compile(
+    rb"\.cpp:\d|Rank \d|\[TC\]|Watchdog|Traceback|most recent call|terminate called|what\(\)|Fatal Python|exitcode|closing signal|"
+    rb"ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:|signal \d|return code|with code|"
+    rb"Init COMPLETE|NCCL version|DriverVersion|by environment|[Dd]river [Vv]ersion|CUDA (?:used|runtime)|orch(?: version|\.__version__)?\s*[:=]|"
+    rb"world[_ ]size|[A-Z]_[A-Z]+=|across cluster|restart worker|Process \d+: |^Thread |thread 0x|NCCL error|CUDA error|nccl trace|debug info",
+    re.IGNORECASE,
+)
+_TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
+_WHAT = re.compile(r"^(?:\s*what\(\):)+\s*(?P<text>.*)")
+_WORK_STACK = "Stack trace of the failed collective: "
+
+_PATH_RANK = re.compile(r"(?:^|[^a-z])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
+_PATH_TREE = re.compile(r"^(?P<tree>.*?)/?attempt_(?P<attempt>\d+)/(?P<local>\d+)/[^/]+$")
+_PATH_ATTEMPT = re.compile(r"(?:^|/)attempt_(\d+)(?=/)")
+_PATH_TASK = re.compile(r"slurm-\w+-(\d{1,6})\.\w+$")
+
+_Builder: TypeAlias = TracebackBuilder | WorkStackBuilder | StackBuilder | SummaryBuilder
+_Key: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+
+
+def scan_log(file: LogFile) -> LogScan:
+    """Reads one log. Never raises for what the file holds or for a file that cannot be read: then ``problem`` says why."""
+    from_path = _from_path(file)
+    try:
+        fd = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        return replace(from_path, problem=f"cannot be read: {error.strerror}")
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return replace(from_path, problem="no regular file: left alone")
+        return _scan_open(fd, status.st_size, file, from_path)
+    except OSError as error:
+        return replace(from_path, problem=f"reading stopped: {error.strerror}")
+    finally:
+        os.close(fd)
+
+
+def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogScan:
+    if file.path.name.endswith(".json") and length <= WHOLE:
+        return _scan_error_json(os.pread(fd, length, 0), file, from_path)
+    found = find_windows(fd, length)
+    scanner = _Scanner(file.source)
+    lines = found.lines
+    if length <= WHOLE:
+        for raw, text in _unwrapped(raw_lines(fd, found.windows)):
+            scanner.feed_line(raw, text)
+            lines = max(lines, raw.number)
+    else:
+        for raw in raw_lines(fd, found.windows):
+            if scanner.wants(raw.data):
+                for text in clean(raw.data):
+                    scanner.feed_line(raw, text)
+    notes = scanner.notes
+    if found.left_out:
+        notes += (f"more lines of interest than are read at once: {size(found.left_out)} between the first and the last were left out",)
+    return scanner.result(replace(from_path, size=length, lines=lines, notes=notes))
+
+
+def _unwrapped(lines: Iterator[RawLine]) -> Iterator[tuple[RawLine, str]]:
+    cleaned = [(raw, text) for raw in lines for text in clean(raw.data)]
+    width = wrap_width(text for _, text in cleaned)
+    if width is None:
+        return iter(cleaned)
+    return unwrap(cleaned, width)
+
+
+def _from_path(file: LogFile) -> LogScan:
+    """What the path says: rank, local rank and attempt of a torchrun tree, Slurm's task number."""
+    shown = file.shown.replace("\\", "/")
+    scan = LogScan(file.source, file.shown, 0, 0)
+    if (tree := _PATH_TREE.match(shown)) is not None:
+        return replace(scan, attempt=int(tree["attempt"]), path_local=int(tree["local"]), tree=tree["tree"])
+    if (attempt := _PATH_ATTEMPT.search(shown)) is not None:
+        scan = replace(scan, attempt=int(attempt[1]))
+    named = _PATH_RANK.findall(shown.rsplit("/", 1)[-1]) or _PATH_RANK.findall(shown)
+    if named:
+        return replace(scan, path_rank=int(named[-1]))
+    task = _PATH_TASK.search(shown)
+    return scan if task is None else replace(scan, path_task=int(task[1]))
+
+
+def _scan_error_json(data: bytes, file: LogFile, from_path: LogScan) -> LogScan:
+    """torchelastic's ``error.json``: the exception that a worker recorded before it ended."""
+    scan = replace(from_path, size=len(data), lines=data.count(b"\n") + 1)
+    try:
+        message = json.loads(data)["message"]
+        if isinstance(message, dict):
+            stack, said = str(message.get("extraInfo", {}).get("py_callstack", "")), str(message["message"])
+        else:
+            stack, said = "", str(message)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return replace(scan, problem="no error.json of torchelastic")
+    scanner = _Scanner(file.source)
+    text = stack or f"{TRACEBACK}\n{said}"
+    for part in text[:LONGEST].splitlines():
+        scanner.feed_line(RawLine(1, 0, b""), part)
+    return scanner.result(scan)
+
+
+class _Scanner:
+    """Feeds the pieces of one file to the builders that are open and to the matchers."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+        self._events: list[Event] = []
+        self._seen: set[tuple[object, ...]] = set()
+        self._open: dict[_Key, tuple[_Builder, Who]] = {}
+        self._fatal: dict[_Key, Fatal] = {}
+        self._abort: dict[_Key, str] = {}
+        self._launchers = Launchers()
+        self._pid: int | None = None
+        self._all = _ALL_AT_START
+        self._ordinary: dict[_Key, int] = {}
+        self._ranks: set[int] = set()
+        self._locals: set[int] = set()
+        self._tasks: set[int] = set()
+        self._offsets: set[int] = set()
+        self._task_offsets: set[int] = set()
+        self._pids: set[tuple[int, int]] = set()
+        self._dropped = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"{count(self._dropped, 'further event')} left out",) if self._dropped else ()
+
+    def wants(self, data: bytes) -> bool:
+        """Whether a physical line must be looked at."""
+        return self._all > 0 or bool(self._open) or _WORTH.search(data) is not None
+
+    def feed_line(self, raw: RawLine, text: str) -> None:
+        """Takes one line, already cleaned and unwrapped."""
+        self._all -= 1
+        for piece in pieces(raw, text):
+            self._note_who(piece.who)
+            self._feed(piece)
+
+    def _note_who(self, who: Who) -> None:
+        if not who.named:
+            return
+        rank = who.rank
+        if rank is not None:
+            self._ranks.add(rank)
+            if who.local is not None:
+                self._offsets.add(rank - who.local)
+            if who.task is not None:
+                self._task_offsets.add(rank - who.task)
+            if who.pid is not None:
+                self._pids.add((who.pid, rank))
+        if who.local is not None:
+            self._locals.add(who.local)
+        if who.task is not None:
+            self._tasks.add(who.task)
+
+    def _line(self, piece: Piece) -> LogLine:
+        return LogLine(self._source, piece.number, shorten(escape(piece.text.rstrip()), _TEXT), piece.offset)
+
+    def _feed(self, piece: Piece) -> None:
+        key = _key(piece.who)
+        held = self._open.get(key)
+        # A c10 line among the lines of a traceback is a message of its own.
+        if held is not None and not (piece.level and isinstance(held[0], (TracebackBuilder, StackBuilder))):
+            if self._continue(held[0], piece):
+                return
+            del self._open[key]
+            self._finish(key, *held)
+        if self._start(key, piece):
+            return
+        text = piece.text
+        if goes_on(text):
+            self._ordinary[key] = piece.number
+        line = self._line(piece)
+        for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
+            self._add(event)
+        for event in launchers.hidden(piece, line):
+            self._add(event)
+
+    def _continue(self, builder: _Builder, piece: Piece) -> bool:
+        if isinstance(builder, SummaryBuilder):
+            return builder.feed(piece, self._line(piece))
+        if not builder.feed(piece):
+            return False
+        if isinstance(builder, TracebackBuilder) and builder.links and builder.links[-1][0].endswith("ChildFailedError"):
+            self._open[_key(piece.who)] = (SummaryBuilder(), piece.who)
+        return True
+
+    def _start(self, key: _Key, piece: Piece) -> bool:
+        """Opens a builder when the line starts a block."""
+        text, who = piece.text, piece.who
+        if TRACEBACK in text:
+            self._open[key] = (TracebackBuilder(piece), who)
+            return True
+        stack = stack_start(piece, self._pid)
+        if stack is not None:
+            self._open[key] = (stack, who)
+            return True
+        if (process := PY_SPY_PROCESS.match(text)) is not None:
+            self._pid = int(process["pid"])
+        elif text.startswith(("Failures:", "Root ")) and ("first observed" in text or text.strip() == "Failures:"):
+            self._open[key] = (SummaryBuilder(), who)
+            return True
+        elif text.startswith(_WORK_STACK.rstrip()) and "not found" not in text:
+            # The frames come without the head's rank, behind the launcher's label alone.
+            self._open[_key(replace(who, rank=None, rank_from=""))] = (WorkStackBuilder(piece), who)
+            return True
+        elif text.startswith("Fatal Python error: "):
+            self._fatal[key] = Fatal(who, self._line(piece), piece.at, "fatal", text)
+            self._all = max(self._all, _ALL_AFTER)
+            return True
+        elif (terminate := _TERMINATE.search(text)) is not None:
+            self._abort[key] = terminate["type"]
+            return True
+        elif key in self._abort and (what := _WHAT.match(text)) is not None:
+            said = f"{self._abort.pop(key)}: {what['text']}"
+            if "Watchdog caught" not in said:
+                self._add(Fatal(who, self._line(piece), None, "abort", said))
+                return True
+        return False
+
+    def _finish(self, key: _Key, builder: _Builder, who: Who) -> None:
+        """Turns a block that has ended into its event."""
+        if isinstance(builder, SummaryBuilder):
+            builder.flush()
+            for entry in builder.entries:
+                self._add(entry)
+        elif isinstance(builder, WorkStackBuilder):
+            if builder.frames:
+                self._add(WorkStack(who, self._line(builder.first), builder.first.at, tuple(builder.frames)))
+        elif isinstance(builder, StackBuilder):
+            fatal = self._fatal.pop(key, None) if builder.current else None
+            if fatal is not None:
+                self._add(replace(fatal, frames=builder.frames))
+            elif builder.frames:
+                self._add(StackSeen(who, self._line(builder.first), None, builder.pid, builder.thread, builder.frames, builder.tool))
+        elif builder.links:
+            kind, message, text, frames, last = builder.links[0]
+            later = builder.links[-1][0] if len(builder.links) > 1 else None
+            self._add(Raised(who, self._line(last), last.at, kind, message, frames, builder.worker, later, text))
+            self._all = max(self._all, _ALL_AFTER)
+
+    def _add(self, event: Event) -> None:
+        seen = (type(event), event.who, event.line.text, getattr(event, "seq", None), getattr(event, "pid", None), getattr(event, "rank", None))
+        if isinstance(event, Raised):
+            seen = (Raised, event.who, event.type, event.message, event.frames)
+        if seen in self._seen:
+            return
+        if len(self._events) >= _MOST_EVENTS:
+            self._dropped += 1
+            return
+        self._seen.add(seen)
+        self._events.append(event)
+
+    def result(self, scan: LogScan) -> LogScan:
+        """Ends what is open and returns the file's events in the order of its lines."""
+        for key, (builder, who) in self._open.items():
+            self._finish(key, builder, who)
+        for fatal in self._fatal.values():
+            self._add(fatal)
+        single = scan.path_rank is not None or scan.path_local is not None or len(self._ranks) <= 1
+        events = [self._with_went_on(event, single=single) if isinstance(event, Raised) else event for event in self._events]
+        events.sort(key=lambda event: event.line.number)
+        return replace(
+            scan, events=tuple(events), ranks=tuple(sorted(self._ranks)), locals=tuple(sorted(self._locals)),
+            tasks=tuple(sorted(self._tasks)), offsets=tuple(sorted(self._offsets)),
+            task_offsets=tuple(sorted(self._task_offsets)), pids=tuple(sorted(self._pids)),
+        )  # fmt: skip
+
+    def _with_went_on(self, event: Raised, *, single: bool) -> Raised:
+        own = _key(event.who)
+        later = any(number > event.line.number for key, number in self._ordinary.items() if single or key == own)
+        return replace(event, went_on=later)
+
+
+def _key(who: Who) -> _Key:
+    return (who.rank, who.local, who.task, who.pid)

@@ -1,0 +1,71 @@
+"""Lines that say where and with what a job ran: NCCL's INFO lines, versions, environment variables, the world size."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hangview.logs.events import CommInit, Event, Said
+
+if TYPE_CHECKING:
+    from hangview.logs.evidence import LogLine
+    from hangview.logs.lines import Piece
+
+#: ``host:pid:tid [cudaDev] NCCL INFO …``; newer ones have the wall clock in brackets in front.
+_NCCL = re.compile(r"(?:\[[\d:T. -]+\] )?(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<device>-?\d+)\] (?:\S+ )?NCCL (?P<level>INFO|WARN|TRACE) (?P<rest>.*)")
+_INIT = re.compile(
+    r"comm 0x[0-9a-f]+ rank (?P<rank>\d+) n[Rr]anks (?P<nranks>\d+) cudaDev (?P<device>\d+)(?: nvmlDev \d+)?(?: busId (?P<bus>[0-9a-f]+))?"
+    r"(?: commId (?P<comm>0x[0-9a-f]+))?.*Init COMPLETE"
+)
+_VERSION = re.compile(r"NCCL version (?P<nccl>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda>[\d.]+))?")
+_DRIVER_API = re.compile(r"cudaDriverVersion (?P<number>\d{5})")
+_ENVIRONMENT = re.compile(r"(?P<name>NCCL_\w+) set by environment to (?P<value>.*?)\.?$")
+_VARIABLE = re.compile(r"(?:^|[\s(])(?:export )?(?P<name>(?:TORCH|NCCL|CUDA|GLOO|OMP|PYTORCH|TORCHELASTIC)_[A-Z0-9_]+)=(?P<value>[^\s;,)]+)")
+_TORCH = re.compile(r"(?:PyTorch|torch|pytorch)(?: version|\.__version__)?\s*[:=]{1,2}\s*v?(?P<torch>\d+\.\d+\.\d+\S*)")
+_DRIVER = re.compile(r"(?:Nvidia driver version|Driver Version):\s*(?P<driver>\d+\.[\d.]+)")
+_CUDA = re.compile(r"CUDA (?:used to build PyTorch|runtime version): (?P<cuda>\d+\.[\d.]+)")
+_WORLD = re.compile(r"\bworld[_ ]size\s*[:= ]\s*(?P<size>\d{1,7})\b", re.IGNORECASE)
+_PYTHON = re.compile(r"/python(?P<python>3\.\d+)/site-packages/torch/")
+
+#: Values that may hold what is nobody's business.
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL")
+
+
+def match(piece: Piece, line: LogLine) -> list[Event]:
+    """What a line says for the worksheet; empty for any other line."""
+    text, who, at = piece.text, piece.who, piece.at
+    events: list[Event] = []
+    nccl = _NCCL.match(text)
+    if nccl is not None:
+        who = replace(who, host=nccl["host"], pid=int(nccl["pid"]))
+        init = _INIT.search(nccl["rest"])
+        if init is not None:
+            return [CommInit(who, line, at, int(init["rank"]), int(init["nranks"]), int(init["device"]), init["bus"], init["comm"])]
+    if (found := _VERSION.search(text)) is not None:
+        events.append(Said(who, line, at, "nccl", found["nccl"]))
+        if found["cuda"]:
+            events.append(Said(who, line, at, "cuda", found["cuda"]))
+        return events
+    if (found := _DRIVER_API.search(text)) is not None:
+        number = int(found["number"])
+        return [Said(who, line, at, "cuda_driver_api", f"{number // 1000}.{number % 1000 // 10}")]
+    if (found := _ENVIRONMENT.search(text)) is not None:
+        return [Said(who, line, at, f"env {found['name']}", found["value"])]
+    if nccl is not None:
+        return []
+    for pattern in (_TORCH, _DRIVER, _CUDA):
+        if (found := pattern.search(text)) is not None:
+            [(name, value)] = found.groupdict().items()
+            events.append(Said(who, line, at, name, value))
+    if (found := _WORLD.search(text)) is not None:
+        events.append(Said(who, line, at, "world_size", found["size"]))
+    if "=" in text:
+        events += [
+            Said(who, line, at, f"env {found['name']}", found["value"].strip("'\""))
+            for found in _VARIABLE.finditer(text)
+            if not _SECRET.search(found["name"])
+        ]
+    if not events and (found := _PYTHON.search(text)) is not None and text.startswith("frame #"):
+        events.append(Said(who, line, at, "python", found["python"]))
+    return events

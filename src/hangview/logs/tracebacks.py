@@ -1,0 +1,169 @@
+"""Blocks of several lines, put together from one process's lines: Python tracebacks and stacks taken from outside.
+
+A builder is fed the lines of one stream (one rank, one launcher label, or the unlabelled lines of a file) and says after
+each whether it belongs to the block. What it has not understood after a few lines, it gives up.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hangview.schema import StackFrame
+
+if TYPE_CHECKING:
+    from hangview.logs.lines import Piece
+
+TRACEBACK = "Traceback (most recent call last):"
+_FILE = re.compile(r'\s*(?:\(Python\) )?File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<name>.*)| in (?P<fault>.*))?')
+#: The last line of a traceback. The last part of the type starts with a capital, as classes do, or is one of the few others.
+_RAISED = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*|error|timeout|gaierror|herror))(?:: ?(?P<message>.*))?$")
+_WORKER = re.compile(r"Caught \S+ in (?P<worker>(?:DataLoader|pin memory)[\w ]*?(?: process \d+| thread for device \d+)?)\.")
+_CHAIN = ("During handling of the above exception", "The above exception was the direct")
+_GOES_ON = re.compile(r"\bINFO\b|\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
+#: Lines of the message behind the last line that are kept for telling what kind of error it is.
+_MESSAGE_LINES = 8
+_FRAMES = 120
+
+
+def goes_on(text: str) -> bool:
+    """Whether a line is ordinary output: positive evidence that a process lived on after an exception."""
+    return _GOES_ON.search(text) is not None
+
+
+class TracebackBuilder:
+    """One traceback with its chain: the first exception of the chain is the one that began it."""
+
+    def __init__(self, first: Piece) -> None:
+        self.first = first
+        self.last = first
+        self.frames: list[StackFrame] = []
+        self.links: list[tuple[str, str, str, tuple[StackFrame, ...], Piece]] = []
+        self.worker: str | None = None
+        self.message: list[str] = []
+        self._state = "frames"
+        self._blank = 0
+        self._strange = 0
+        self.closed = False
+
+    def feed(self, piece: Piece) -> bool:
+        """Whether the line belongs to the traceback. After False the builder is done."""
+        text = piece.text
+        if self._state == "frames":
+            return self._feed_frame(piece, text)
+        if not text.strip():
+            self._state, self._blank = "chain", self._blank + 1
+            return self._blank < 4
+        if text.startswith(TRACEBACK) and self._state == "next":
+            self._state, self.frames, self.message = "frames", [], []
+            return True
+        if text.startswith("Original " + TRACEBACK):
+            self._state, self.frames = "frames", []
+            self.links.pop()
+            return True
+        if text.startswith(_CHAIN):
+            self._state = "next"
+            return True
+        if self._state in ("chain", "next") or piece.level or len(self.message) >= _MESSAGE_LINES or goes_on(text):
+            self.closed = True
+            return False
+        if text.startswith(("Traceback ", "terminate called", "  what():", "Exception raised from", "frame #")):
+            self.closed = True
+            return False
+        self.message.append(text)
+        if self.links:
+            kind, said, _, frames, last = self.links[-1]
+            self.links[-1] = (kind, said, "\n".join(self.message), frames, last)
+        return True
+
+    def _feed_frame(self, piece: Piece, text: str) -> bool:
+        found = _FILE.match(text)
+        if found is not None:
+            if len(self.frames) < _FRAMES:
+                self.frames.append(StackFrame((found["name"] or found["fault"] or "").strip(), found["file"], int(found["line"])))
+            return True
+        if not text.strip() or text[0] in " \t":
+            self._strange = 0 if text.strip() else self._strange + 1
+            return self._strange < 3
+        raised = None if piece.level else _RAISED.match(text)
+        if raised is None or not (self.frames or raised["type"]):
+            self._strange += 1
+            self.closed = self._strange >= 3 or bool(piece.level)
+            return not self.closed
+        said = raised["message"] or ""
+        worker = _WORKER.search(said)
+        if worker is not None:
+            self.worker = worker["worker"]
+        self.last = piece
+        self.message = [text]
+        self.links.append((raised["type"], said, text, tuple(reversed(self.frames)), piece))
+        self._state = "message"
+        return True
+
+
+class WorkStackBuilder:
+    """``#0 fn from file:line`` lines behind "Stack trace of the failed collective"."""
+
+    _LINE = re.compile(r"#\d+ (?P<name>.+) from (?P<file>.*):(?P<line>\d+)$")
+
+    def __init__(self, first: Piece) -> None:
+        self.first = first
+        self.frames: list[StackFrame] = []
+
+    def feed(self, piece: Piece) -> bool:
+        found = self._LINE.match(piece.text)
+        if found is None or piece.level:
+            return False
+        if len(self.frames) < _FRAMES:
+            self.frames.append(StackFrame(found["name"], found["file"], int(found["line"])))
+        return True
+
+
+FAULT_THREAD = re.compile(r"(?P<current>Current thread|Thread) (?P<id>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])? \(most recent call first\):")
+PY_SPY_PROCESS = re.compile(r"Process (?P<pid>\d+): ")
+PY_SPY_THREAD = re.compile(r"Thread (?:0x[0-9A-Fa-f]+|(?P<id>\d+)) \((?:active|idle)[^)]*\)(?:: \"(?P<name>[^\"]*)\")?")
+_PY_SPY_FRAME = re.compile(r"    (?P<name>\S.*?) \((?P<file>[^():]*):(?P<line>\d+)\)$")
+PYSTACK_THREAD = re.compile(r"Traceback for thread (?P<id>\d+)(?: \((?P<name>[^)]*)\))?.*\(most recent call last\):")
+
+
+class StackBuilder:
+    """One thread's stack as py-spy, pystack or faulthandler print it."""
+
+    def __init__(self, first: Piece, tool: str, thread: str, pid: int | None, *, current: bool = False) -> None:
+        self.first = first
+        self.tool = tool
+        self.thread = thread
+        self.pid = pid
+        self.current = current
+        self._found: list[StackFrame] = []
+
+    @property
+    def frames(self) -> tuple[StackFrame, ...]:
+        """Innermost first."""
+        return tuple(reversed(self._found)) if self.tool == "pystack" else tuple(self._found)
+
+    def feed(self, piece: Piece) -> bool:
+        text = piece.text
+        if piece.level or not text[:1].isspace():
+            return False
+        if self.tool == "py-spy":
+            found = _PY_SPY_FRAME.match(text)
+        else:
+            found = _FILE.match(text)
+        if found is not None and len(self._found) < _FRAMES:
+            parts = found.groupdict()
+            name = parts.get("name") or parts.get("fault") or ""
+            self._found.append(StackFrame(name.strip(), found["file"], int(found["line"])))
+        return True
+
+
+def stack_start(piece: Piece, pid: int | None) -> StackBuilder | None:
+    """A builder when the line starts a stack taken from outside."""
+    text = piece.text
+    if (found := FAULT_THREAD.match(text)) is not None:
+        return StackBuilder(piece, "faulthandler", found["name"] or found["id"], pid, current=found["current"] != "Thread")
+    if (found := PY_SPY_THREAD.match(text)) is not None:
+        return StackBuilder(piece, "py-spy", found["name"] or found["id"] or "", pid)
+    if (found := PYSTACK_THREAD.match(text)) is not None:
+        return StackBuilder(piece, "pystack", found["name"] or found["id"], pid)
+    return None

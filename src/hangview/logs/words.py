@@ -1,0 +1,114 @@
+"""The sentences of findings that rest on logs: what to compare first and what must not be concluded, as in the table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.incident import Evidence
+from hangview.logs.evidence import EndKind, StatusFrom
+from hangview.text import fold_ranks, name_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hangview.logs.evidence import GroupByLog, LogEvidence, LogLine, ProcessEnd
+
+SIZE_FIRST = "that rank's input, batch, tensor construction"
+OP_FIRST = "the branch, the call order, the group's identity"
+DEVICE_FIRST = "GPU execution errors, stream progress, the communication path, earlier errors"
+COLLECTION_FIRST = "collection: whether the other ranks' logs were collected, path, permission, time the processes ended"
+NOT_NETWORK = "that the network is proven to be at fault"
+
+
+def waits(ranks: Iterable[int]) -> str:
+    """``"rank 3 waits"``, ``"ranks 0-2 wait"``."""
+    listed = tuple(ranks)
+    return f"{name_ranks(listed, 12)} {'waits' if len(set(listed)) == 1 else 'wait'}"
+
+
+def first_printed(rows: Sequence[GroupByLog]) -> str | None:
+    """"that rank 2, which signalled first, is at fault": the rank that people blame because it printed first."""
+    sender = next((row.signal_from for row in rows if row.signal_from is not None), None)
+    if sender is not None:
+        return f"that rank {sender}, which timed out first and told the others to dump, is at fault"
+    timed = [row.rank for row in rows if row.timed_out]
+    if not timed:
+        return None
+    return f"that {name_ranks(timed, 8)}, which timed out, {'is' if len(timed) == 1 else 'are'} at fault"
+
+
+def position(row: GroupByLog) -> str:
+    """What a rank's log says about its place in a group, without the rank."""
+    parts = []
+    if row.timed_out_seq is not None:
+        took = "" if row.ran_ms is None else f" after {row.ran_ms / 1000:,.0f} s"
+        parts.append(f"timed out in {row.timed_out_op or 'call'} {row.timed_out_seq}{took}")
+    elif row.status_from is StatusFrom.NCCL2:
+        parts.append("timed out" + ("" if row.ran_ms is None else f" after {row.ran_ms / 1000:,.0f} s"))
+    if row.enqueued is not None and row.completed is not None:
+        parts.append(f"last enqueued {_counter(row.enqueued)}, last completed {_counter(row.completed)}")
+    if row.started is not None:
+        parts.append(f"last started {row.started}")
+    if row.pending is not None:
+        parts.append(f"{row.pending} unfinished works")
+    return "; ".join(parts)
+
+
+def _counter(value: int) -> str:
+    return "none yet" if value < 0 else str(value)
+
+
+def position_lines(evidence: LogEvidence, rows: Iterable[GroupByLog], group: str) -> tuple[Evidence, ...]:
+    """One line of evidence per distinct position, with the ranks folded and the first place where it can be checked."""
+    found: dict[str, list[GroupByLog]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row.rank):
+        # The milliseconds differ on every rank; whole seconds are enough to read, and let equal positions share a line.
+        found[position(row)].append(row)
+    lines = []
+    for text, same in found.items():
+        more = f" and {len(same) - 1} more like it" if len(same) > 1 else ""
+        ranks = fold_ranks([row.rank for row in same], 12)
+        lines.append(
+            Evidence(f"rank{'s' if len(same) > 1 else ''} {ranks}, {group}: {text} ({evidence.shown(same[0].line)}{more})", same[0].line.source)
+        )
+    return tuple(lines)
+
+
+def quoted(evidence: LogEvidence, line: LogLine, before: str = "") -> Evidence:
+    """A log line as evidence, with its file and number."""
+    return Evidence(f"{before}{line.text.strip()} ({evidence.shown(line)})", line.source)
+
+
+def end_first(end: ProcessEnd) -> str:
+    """What to compare first for a process that ended."""
+    rank = f"rank {end.rank}"
+    if end.kind is EndKind.OOM_KILLER:
+        where = f" on {end.host}" if end.host else ""
+        return f"memory of the host{where} and the job's limit: what grew in {rank}, and whether other processes there came close"
+    if end.kind is EndKind.SIGNAL:
+        return "who sent the signal: the kernel's log and the scheduler's log of that node, the launcher's lines"
+    if end.kind is EndKind.EXIT_CODE:
+        return f"{rank}'s own standard error: what it raised is not in these logs"
+    if end.kind is EndKind.DEVICE:
+        return f"GPU execution errors of {rank}: earlier errors of that device, the kernel's log of that node"
+    if end.kind is EndKind.HEARTBEAT:
+        return f"what blocked {rank}'s watchdog thread: stacks of the process, device errors, the kernel's log"
+    if end.before_communication:
+        return f"{rank}'s path before communication: does the exception belong to this run, did the process end after it?"
+    return f"{rank}'s arguments of that call and what it did just before"
+
+
+def end_not_concluded(end: ProcessEnd, others: Sequence[int]) -> tuple[str, ...]:
+    """What must not be concluded from a process that ended."""
+    said = []
+    if others:
+        said.append(f"that {name_ranks(others, 8)}, which timed out, {'is' if len(others) == 1 else 'are'} at fault")
+    said.append("that there is no network fault at all")
+    if end.kind is EndKind.SIGNAL and end.code == -9:
+        said.append("that it ran out of memory: SIGKILL alone does not say so, the kernel's log would")
+    if end.kind is EndKind.OOM_KILLER:
+        said.append("that the ranks which the launcher ended afterwards failed on their own")
+    if end.went_on:
+        said.append("that its process ended there: ordinary lines follow")
+    return tuple(said)
