@@ -47,7 +47,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         traffic,
         graph,
         quiet,
-        grouping.disputed,
+        grouping.disputes,
         ops,
         moved,
         late,

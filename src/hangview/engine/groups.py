@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.incident import Group
+from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from hangview.schema import GroupConfig, Records
 
 DEFAULT_DESC = "default_pg"
@@ -22,79 +25,129 @@ DEFAULT_DESC = "default_pg"
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """``of_label`` maps (source, label id) to a group id; ``configured`` holds (source, group id) for every group that a
-    source's own configuration names; ``disputed`` lists groups whose members two ranks give differently."""
+    """``of_label`` maps (source, label id, pg_id) to a group id; ``configured`` holds (source, group id) for every group that
+    a source's own configuration names; ``disputes`` lists what ranks say differently about one group."""
 
     groups: tuple[Group, ...]
     of_label: pl.DataFrame
     configured: frozenset[tuple[int, int]]
-    disputed: tuple[Dispute, ...]
+    disputes: tuple[Dispute, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """Two configurations of one name that overlap and yet differ."""
+    """Ranks that give one group different members, names or descriptions. ``views``: (what is said, by which ranks), the
+    most common first; ``groups``: ids of the groups that it is about."""
 
+    about: str  # "members", "name", "description"
     name: str
-    views: tuple[tuple[tuple[int, ...], tuple[int, ...], str], ...]  #: (members, ranks that say so, desc)
+    views: tuple[tuple[str, tuple[int, ...]], ...]
+    groups: tuple[int, ...]
+
+    @property
+    def minority(self) -> tuple[int, ...]:
+        """Ranks that are not of the view of a strict majority; empty when there is none."""
+        counts = [len(ranks) for _, ranks in self.views]
+        if 2 * counts[0] <= sum(counts):
+            return ()
+        return tuple(sorted(r for _, ranks in self.views[1:] for r in ranks))
+
+
+#: A group before it has an id: (name, members, which of several that only differ by pg_id).
+Key = tuple[str, frozenset[int], int]
 
 
 def resolve(records: Records) -> Grouping:
     """Groups of a set of records, ordered by size (largest first), then name and members: never by file order."""
     rank_of = {i: s.rank for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
     config_of, by_name = _configs(records, rank_of)
-    world = _world(records, rank_of)
-    used = records.entries.select("source", "label").unique().rows()
+    places = _places(records)
 
-    #: (name, members) -> descriptions seen
-    found: dict[tuple[str, frozenset[int]], set[str]] = defaultdict(set)
-    order: dict[tuple[str, frozenset[int]], set[tuple[int, ...]]] = defaultdict(set)
+    said: dict[Key, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))  # descriptions, and the ranks that give them
+    order: dict[Key, set[tuple[int, ...]]] = defaultdict(set)
     for config in records.configs:
-        if config.ranks:
-            key = (config.name, frozenset(config.ranks))
-            found[key].add(config.desc)
+        if config.ranks and config.source in rank_of:
+            key = (config.name, frozenset(config.ranks), 0)
+            said[key][_filled(config.desc)].add(rank_of[config.source])
             order[key].add(config.ranks)
-    key_of: dict[tuple[int, int], tuple[str, frozenset[int]]] = {}
-    loose: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for source, label in used:
+    key_of: dict[tuple[int, int, int | None], Key] = {}
+    loose: dict[tuple[str, str, int], list[tuple[int, int, int | None]]] = defaultdict(list)
+    for place, nth in places.items():
+        source, label, _ = place
         name, desc = records.labels[label]
         ranks = config_of.get((source, name)) or _told_by_others(by_name.get(name, ()), rank_of[source])
         if ranks:
-            key_of[source, label] = (name, ranks)
-            found[name, ranks].add(desc)
+            key_of[place] = (name, ranks, nth)
+            said[name, ranks, nth][_filled(desc)].add(rank_of[source])
         else:
-            loose[name, _filled(desc)].append((source, label))
-    inferred: set[tuple[str, frozenset[int]]] = set()
-    for (name, desc), places in loose.items():
-        members = world if desc == DEFAULT_DESC else frozenset(rank_of[source] for source, _ in places)
-        key = (name, members)
-        if key not in found:
+            loose[name, _filled(desc), nth].append(place)
+    inferred: set[Key] = set()
+    world = _world(records, rank_of)
+    for (name, desc, nth), found in loose.items():
+        members = world if desc == DEFAULT_DESC else frozenset(rank_of[source] for source, *_ in found)
+        key = (name, members, nth)
+        if key not in said:
             inferred.add(key)
-        found[key].add(desc)
-        for place in places:
+        for place in found:
             key_of[place] = key
+            said[key][desc].add(rank_of[place[0]])
 
-    keys = sorted(found, key=lambda k: (-len(k[1]), _natural(k[0]), sorted(k[1])))
+    same = _other_names(said)
+    keys = sorted({same.get(k, k) for k in said}, key=lambda k: (-len(k[1]), _natural(k[0]), sorted(k[1]), k[2]))
     ids = {key: i for i, key in enumerate(keys)}
+    ids.update({k: ids[kept] for k, kept in same.items()})
     groups = tuple(
         Group(
             id=i,
             name=key[0],
-            desc=_description(found[key]),
+            desc=_description(d for k, v in said.items() if same.get(k, k) == key for d in v),
             ranks=min(order[key]) if order[key] else tuple(sorted(key[1])),
             inferred=key in inferred,
         )
-        for key, i in ids.items()
+        for i, key in enumerate(keys)
     )
     configured = frozenset(
-        (c.source, ids[c.name, frozenset(c.ranks)]) for c in records.configs if c.ranks and c.source in rank_of
+        (c.source, ids[c.name, frozenset(c.ranks), 0]) for c in records.configs if c.ranks and c.source in rank_of
     )
-    of_label = pl.DataFrame(
-        [(s, label, ids[key]) for (s, label), key in sorted(key_of.items(), key=lambda x: x[0])],
-        schema={"source": pl.UInt32, "label": pl.UInt32, "group": pl.Int32},
-        orient="row",
-    )
-    return Grouping(groups, of_label, configured, _disputes(records.configs, rank_of))
+    rows = sorted(((*place, ids[key]) for place, key in key_of.items()), key=lambda r: (r[0], r[1], r[2] or 0))
+    schema = {"source": pl.UInt32, "label": pl.UInt32, "pg_id": pl.Int32, "group": pl.Int32}
+    disputes = (*_about_members(records.configs, rank_of, ids), *_about_names(said, same, ids), *_about_descriptions(said, ids))
+    return Grouping(groups, pl.DataFrame(rows, schema=schema, orient="row"), configured, disputes)
+
+
+def _places(records: Records) -> dict[tuple[int, int, int | None], int]:
+    """Every (source, label, pg_id) that has entries, and which of several groups of one label it is, by creation.
+
+    With ``TORCH_DISTRIBUTED_DEBUG=DETAIL`` two groups are named '' in one process and only the local pg_id tells them apart.
+    """
+    out = {}
+    last: tuple[int, int] | None = None
+    nth = 0
+    table = records.entries.select("source", "label", "pg_id").unique().sort("source", "label", "pg_id", nulls_last=True)
+    for source, label, pg_id in table.iter_rows():
+        nth = nth + 1 if last == (source, label) else 0
+        last = (source, label)
+        out[source, label, pg_id] = nth
+    return out
+
+
+def _other_names(said: Mapping[Key, Mapping[str, set[int]]]) -> dict[Key, Key]:
+    """Groups that are one group under several names: equal members and description, and no rank knows two of the names.
+
+    Names are counters per process: ranks that created groups in different numbers name the same group differently.
+    """
+    alike: dict[tuple[frozenset[int], str], list[Key]] = defaultdict(list)
+    for key, descs in said.items():
+        if len(key[1]) > 1:
+            alike[key[1], _description(descs)].append(key)
+    out: dict[Key, Key] = {}
+    for (members, desc), keys in alike.items():
+        known = [{r for ranks in said[k].values() for r in ranks} for k in keys]
+        apart = sum(len(k) for k in known) == len(set().union(*known))
+        if len(keys) > 1 and desc and apart and all(k <= members for k in known):
+            kept = min(keys, key=lambda k: (-len({r for v in said[k].values() for r in v}), _natural(k[0]), k[2]))
+            out.update({k: kept for k in keys if k != kept})
+    return out
 
 
 def _configs(
@@ -131,9 +184,9 @@ def _filled(desc: str) -> str:
     return "" if desc == "undefined" else desc
 
 
-def _description(seen: set[str]) -> str:
+def _description(seen: Iterable[str]) -> str:
     """The description that says something; an empty or "undefined" one disagrees with nothing."""
-    said = sorted(d for d in seen if _filled(d))
+    said = sorted({d for d in seen if _filled(d)})
     return said[0] if said else ""
 
 
@@ -141,29 +194,47 @@ def _natural(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if name.isdecimal() and len(name) < 18 else (1, 0, name)
 
 
-def _disputes(configs: tuple[GroupConfig, ...], rank_of: dict[int, int]) -> tuple[Dispute, ...]:
+def _views(said: Mapping[str, Iterable[int]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    ordered = sorted(((text, tuple(sorted(set(ranks)))) for text, ranks in said.items()), key=lambda v: (-len(v[1]), v[1]))
+    return tuple(ordered)
+
+
+def _about_members(configs: tuple[GroupConfig, ...], rank_of: dict[int, int], ids: Mapping[Key, int]) -> tuple[Dispute, ...]:
     """Names for which a rank's own members differ from those that a fellow member gives it."""
-    views: dict[str, dict[tuple[int, ...], set[tuple[int, str]]]] = defaultdict(lambda: defaultdict(set))
+    views: dict[str, dict[frozenset[int], set[int]]] = defaultdict(lambda: defaultdict(set))
     for config in configs:
         rank = rank_of.get(config.source)
-        if config.ranks and rank is not None:
-            views[config.name][tuple(sorted(config.ranks))].add((rank, config.desc))
+        if config.ranks and rank is not None and rank in config.ranks:
+            views[config.name][frozenset(config.ranks)].add(rank)
     out = []
     for name, by_members in sorted(views.items()):
-        overlapping = {
+        crossing = {
             members
             for members, said in by_members.items()
             for other, said_other in by_members.items()
-            if other != members and ({r for r, _ in said_other} & set(members) or {r for r, _ in said} & set(other))
+            if other != members and (said_other & members or said & other)
         }
-        if overlapping:
-            out.append(
-                Dispute(
-                    name,
-                    tuple(
-                        (m, tuple(sorted({r for r, _ in by_members[m]})), _description({d for _, d in by_members[m]}))
-                        for m in sorted(overlapping)
-                    ),
-                )
-            )
+        if crossing:
+            told = {f"members {fold_ranks(m)}": by_members[m] for m in crossing}
+            out.append(Dispute("members", name, _views(told), tuple(sorted(ids[name, m, 0] for m in crossing))))
+    return tuple(out)
+
+
+def _about_names(
+    said: Mapping[Key, Mapping[str, set[int]]], same: Mapping[Key, Key], ids: Mapping[Key, int]
+) -> tuple[Dispute, ...]:
+    out = []
+    for kept in sorted(set(same.values()), key=lambda k: ids[k]):
+        keys = [kept, *sorted((k for k, v in same.items() if v == kept), key=lambda k: _natural(k[0]))]
+        told = {f"name {k[0]!r}": {r for ranks in said[k].values() for r in ranks} for k in keys}
+        out.append(Dispute("name", kept[0], _views(told), (ids[kept],)))
+    return tuple(out)
+
+
+def _about_descriptions(said: Mapping[Key, Mapping[str, set[int]]], ids: Mapping[Key, int]) -> tuple[Dispute, ...]:
+    out = []
+    for key, descs in sorted(said.items(), key=lambda x: ids[x[0]]):
+        told = {f"description {d!r}": ranks for d, ranks in descs.items() if d}
+        if len(told) > 1:
+            out.append(Dispute("description", key[0], _views(told), (ids[key],)))
     return tuple(out)

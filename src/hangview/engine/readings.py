@@ -34,7 +34,9 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
       themselves: PyTorch issue 137969)
     * ``closed``: for P2P, whether a closing entry of its batch is there; null where there are no batches
     """
-    frame = records.entries.join(grouping.of_label, on=["source", "label"], how="left", maintain_order="left")
+    frame = records.entries.join(
+        grouping.of_label, on=["source", "label", "pg_id"], how="left", maintain_order="left", nulls_equal=True
+    )
     frame = frame.join(_op_table(records), on="op", how="left", maintain_order="left")
     newest = frame.group_by("source").agg(newest_ns=pl.col("created_ns").max())
     frame = frame.join(newest, on="source", how="left", maintain_order="left").with_columns(reading=_reading())

@@ -32,6 +32,8 @@ def find(case: Case) -> tuple[tuple[Finding, ...], tuple[int, ...]]:
     out += not_observed(case, tell, told, bool(named_ranks))
     out += notes(case, tell, out)
     out += waiting(case, tell, told)
+    if all(f.role is not Role.LEAD for f in out):
+        out = [f for f in out if f.role is Role.NOTE]  # nothing to wait for: dumps of a job that was still running
     order = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
     out.sort(key=lambda f: (order[f.role], _group_order(case, f), f.lane or "", f.seq or 0, f.kind.value, f.ranks))
     return tuple(out), tuple(sorted({r for f in out for r in names(f)}))
@@ -48,7 +50,7 @@ def _group_order(case: Case, finding: Finding) -> tuple[int, str, tuple[int, ...
 _NAMING = frozenset(
     {
         Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT, Kind.UNPAIRED_P2P, Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE,
-        Kind.DIFFERENT_DTYPE, Kind.PARTLY_COMPLETED, Kind.DIFFERENT_CALL_SITE, Kind.PROCESS_ENDED,
+        Kind.DIFFERENT_DTYPE, Kind.PARTLY_COMPLETED, Kind.DIFFERENT_CALL_SITE, Kind.PROCESS_ENDED, Kind.GROUP_MISMATCH,
     }
 )  # fmt: skip
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site
+from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, Edge, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.schema import CellState
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
             findings.extend(call_site(case, tell, ahead[r], Role.LEAD, ranks) for r in waiters)
             continue
+        doubt = _doubt(case, place, ranks, waiters)
+        if doubt is not None:
+            findings.append(_undecided(case, tell, place, sorted(ranks), waiters, doubt))
+            continue
         findings.append(_absence(case, tell, place, kind, sorted(ranks), waiters, Role.LEAD))
         for other in sorted({p for r in ranks for p in arrows[r]} - {place}, key=lambda p: place_order(case, p)):
             if other in told or any(r in ranks for (p, _), rs in by_primary.items() if p == other for r in rs):
@@ -49,11 +55,48 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     return findings
 
 
+def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> tuple[Role, str] | None:
+    """Why these ranks may not be named although they are waited for, and how much weight the finding then has.
+
+    Dumps taken one after the other while the job runs look like a hang in its newest calls. What tells a hang is that it
+    stands still: the others wait together, and nobody's dump is shown to be older than what came after it.
+    """
+    group = case.groups[place[0]]
+    mine = [case.windows[group.id, r] for r in group.ranks]
+    seen = sum(w.source is not None for w in mine)
+    if place[1] == COLLECTIVE and any(w.above is CellState.BEFORE_DUMP for w in mine) and 2 * len(waiters) <= seen:
+        return Role.NOTE, "the dumps of this group were written while the job still ran"
+    held_up = {r for r in case.graph.edges if set(ranks) & case.graph.reach(r)}
+    if len(held_up) < 2 and any(r in case.graph.lagging for r in ranks):
+        return Role.NOTE, "their dump may have been written just before the call"
+    if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1:
+        return Role.LEAD, "the members of this group are not recorded: it may be several groups of one name"
+    return None
+
+
+def _undecided(
+    case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiters: Sequence[int], doubt: tuple[Role, str]
+) -> Finding:
+    group, op = case.groups[place[0]], tell.op_at(case.stalls, place)
+    who, wait = tell.ranks(ranks), tell.ranks(waiters)
+    verb = "wait" if len(waiters) > 1 else "waits"
+    role, why = doubt
+    return Finding(
+        Kind.NOT_OBSERVED, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
+        f"{wait} {verb} in {tell.call(case.stalls, place)}; whether {who} should have requested it cannot be told: {why}",
+        (*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)),
+        compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
+        (f"{wait} requested {tell.call(case.stalls, place)}; the request is not over.", f"{who} did not, but {why}."),
+    )  # fmt: skip
+
+
 def _kind_of_absence(case: Case, rank: int, place: Place) -> Kind:
     if place[1] != COLLECTIVE:
         return Kind.UNPAIRED_P2P
     if rank in case.stalls[place[0], place[2]].absent:
-        return Kind.GROUP_ABSENT
+        name = case.groups[place[0]].name
+        disputed = any(d.about == "members" and d.name == name and rank in d.minority for d in case.disputes)
+        return Kind.GROUP_MISMATCH if disputed else Kind.GROUP_ABSENT
     mine = [w for (_, r), w in case.windows.items() if r == rank]
     if all(not w.newest for w in mine) and not case.records.sources[mine[0].source or 0].entries:
         return Kind.NO_COLLECTIVE
@@ -73,6 +116,8 @@ def _absence(
         summary = f"{who} did not request the {other} that {wait} {verb} for ({place[1]}, number {place[2]}, {group.label})"
     elif kind is Kind.GROUP_ABSENT:
         summary = f"{who} has no record of the group {group.label}; {wait} {verb} in {op} {place[2]} for it"
+    elif kind is Kind.GROUP_MISMATCH:
+        summary = f"{who} gives the group named {group.name!r} other members; {wait} {verb} in {call} for it"
     elif kind is Kind.NO_COLLECTIVE:
         summary = f"{who} requested no collective at all; {wait} {verb} in {call} for it"
     else:

@@ -10,14 +10,14 @@ from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, mismatch
 from hangview.engine.waits import Arrow, Edge, Place
 from hangview.engine.words import compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
-from hangview.text import fold_ranks
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hangview.engine.clocks import Late
     from hangview.engine.evidence import Telling
+    from hangview.engine.groups import Dispute
     from hangview.engine.waits import Edge, Place
 
 
@@ -43,17 +43,26 @@ def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]
     told = {f.ranks for f in so_far if f.kind is Kind.DIFFERENT_CALL_SITE}
     out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in case.shifts if (shift.rank,) not in told]
     out += [_late(case, tell, late) for late in case.late]
-    for dispute in case.disputes:
-        ranks = sorted({r for _, said, _ in dispute.views for r in said})
-        views = "; ".join(f"{tell.ranks(said)}: members {fold_ranks(members)}" for members, said, _ in dispute.views)
-        out.append(
-            Finding(
-                Kind.GROUP_MISMATCH, Role.NOTE, tuple(ranks), (), None, None, None, None, Side.HOST,
-                f"ranks disagree on the members of the group named {dispute.name!r}: {views}", (),
-                compare_first(Kind.GROUP_MISMATCH, tell.ranks(ranks)), not_concluded(Kind.GROUP_MISMATCH, tell.ranks(ranks)),
-            )
-        )  # fmt: skip
+    out += [_dispute(case, tell, dispute, so_far) for dispute in case.disputes]
     return out
+
+
+def _dispute(case: Case, tell: Telling, dispute: Dispute, so_far: Sequence[Finding]) -> Finding:
+    """What ranks say differently about a group: a lead where an unfinished call depends on it and nothing else explains it."""
+    everyone = tuple(sorted(r for _, ranks in dispute.views for r in ranks))
+    views = "; ".join(f"{tell.ranks(ranks)}: {text}" for text, ranks in dispute.views)
+    summary = f"ranks disagree on the {dispute.about} of the group named {dispute.name!r}: {views}"
+    open_calls = [s for (g, _), s in case.stalls.items() if g in dispute.groups]
+    explained = any(f.role is Role.LEAD and f.group in dispute.groups for f in so_far)
+    leads = bool(open_calls) and not explained and dispute.about != "name"
+    ranks = dispute.minority if leads and dispute.minority else everyone
+    group = dispute.groups[0]
+    return Finding(
+        Kind.GROUP_MISMATCH, Role.LEAD if leads else Role.NOTE, ranks, tuple(r for r in everyone if r not in ranks), group,
+        COLLECTIVE, open_calls[0].seq if leads else None, open_calls[0].family if leads else None, Side.HOST, summary,
+        tuple(Evidence(f"{tell.ranks(said)}: {text}") for text, said in dispute.views),
+        compare_first(Kind.GROUP_MISMATCH, tell.ranks(ranks)), not_concluded(Kind.GROUP_MISMATCH, tell.ranks(ranks)),
+    )  # fmt: skip
 
 
 def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
