@@ -1,0 +1,219 @@
+"""The application: the main screen, the looker behind it, dialogs, and a clean end whatever ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.events import Key, MouseDown
+
+from hangview.cli_errors import Exit, exit_code
+from hangview.text import count
+from hangview.tui.actions import Where, actions_in
+from hangview.tui.colours import DARK, LIGHT
+from hangview.tui.dialogs.help import HelpDialog
+from hangview.tui.dialogs.leave import LeaveDialog
+from hangview.tui.dialogs.palette import PaletteDialog
+from hangview.tui.main.base import REST
+from hangview.tui.main.screen import MainScreen
+from hangview.tui.text.common import seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import PurePath
+
+    from textual.events import Event
+    from textual.message import Message
+    from textual.screen import Screen
+
+    from hangview.incident import Incident
+    from hangview.tui import UiOptions
+    from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
+
+SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+
+
+class HangviewApp(App[int], inherit_bindings=False):
+    """``looker`` makes the Looker once the app runs; without one, ``incident`` is all there is to see."""
+
+    CSS_PATH: ClassVar[list[str | PurePath]] = [
+        "main/main.tcss", "main/prompt.tcss", "prose_view.tcss", "grid/grid.tcss", "grid/map.tcss", "dialogs/dialogs.tcss",
+    ]  # fmt: skip
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "hangview"
+
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        ui: UiOptions,
+        *,
+        ascii_only: bool = False,
+        colours: bool = True,
+        looker: Callable[[Callable[[Message], object]], Looker] | None = None,
+        incident: Incident | None = None,
+        rest: float = REST,
+    ) -> None:
+        # The filter that drops colours is chosen in App.__init__, so that has to be known before it.
+        super().__init__(ansi_color=None if colours else True)
+        self.animation_level = "none"
+        self.main = MainScreen(paths, ui, ascii_only=ascii_only, rest=rest)
+        self._make_looker = looker
+        self._looker: Looker | None = None
+        self._first = incident
+        self._progress = ""
+        self._signal: int | None = None
+        self._mouse_on = ui.mouse
+
+    def get_default_screen(self) -> Screen[None]:
+        return self.main
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DARK if self.current_theme.dark else LIGHT
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, partial(self._on_signal, number))
+        if self._first is not None:
+            self.call_after_refresh(self.main.take, self._first, final=True)
+        if self._make_looker is not None:
+            self._looker = self._make_looker(self.post_message)
+            self._looker.start()
+            self.set_interval(10, self._say_activity)
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, Key | MouseDown):
+            self.main.following = False  # from now on nothing moves but by hand
+        await super().on_event(event)
+
+    # Looking at files
+
+    def _say_activity(self) -> None:
+        looker = self._looker
+        parts = [self._progress] if self._progress else [looker.mode] if looker is not None else []
+        ago = looker.checked_ago() if looker is not None else None
+        if ago is not None and ago > 60 and not self._progress:
+            parts.append(f"last look {seconds(int(ago * 1e9))} ago")
+        growing = self.main.being_written()
+        if growing:
+            parts.append(f"{count(growing, 'file')} being written")
+        self.main.activity = " · ".join(parts)
+        if self.main.is_mounted:
+            self.main.show_banner()
+
+    def on_progress(self, event: Progress) -> None:
+        self._progress = (
+            f"reading {event.done:,} of {count(event.total, 'file')}" if event.done < event.total else "comparing ranks"
+        )
+        self._say_activity()
+
+    def on_looked(self, event: Looked) -> None:
+        before = self.main.incident
+        moved_by_hand = not self.main.following
+        if event.final:
+            self._progress = ""
+        self.main.take(event.incident, final=event.final)
+        self._say_activity()
+        if event.final and moved_by_hand and before is not None and _news(before, event.incident):
+            self.main.say("the files say more than before: the banner has the answer, n goes to the first finding")
+
+    def on_failed(self, event: Failed) -> None:
+        self._progress = ""
+        self._say_activity()
+        self.main.say(event.reason)
+
+    def on_changed(self, event: Changed) -> None:
+        self._progress = f"{count(event.count, 'file')} changed, reading"
+        self._say_activity()
+
+    def action_look_again(self) -> None:
+        if self._looker is None:
+            self.main.say("nothing to look at again: this incident was given as it is")
+            return
+        self.main.say("looking again")
+        self._looker.look_again()
+
+    def action_pause(self) -> None:
+        if self._looker is None or not self._looker.watches:
+            self.main.say("not watching: r looks again")
+        else:
+            paused = self._looker.toggle_pause()
+            self._say_activity()
+            self.main.say("watching paused: = goes on, r looks once" if paused else "watching again")
+
+    # Dialogs
+
+    def action_help(self) -> None:
+        self.push_screen(HelpDialog(ascii_only=self.main.ascii))
+
+    def action_palette(self) -> None:
+        self.push_screen(PaletteDialog(ascii_only=self.main.ascii), self._run_picked)
+
+    async def _run_picked(self, action: str | None) -> None:
+        if action is not None:
+            await self.run_action(action, self.main)
+
+    def action_theme(self) -> None:
+        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+
+    def action_mouse(self) -> None:
+        """Mouse reports on or off; the driver has no public way to change it while running."""
+        driver = self._driver
+        change = getattr(driver, "_disable_mouse_support" if self._mouse_on else "_enable_mouse_support", None)
+        if driver is None or change is None:
+            self.main.say("this terminal's driver cannot change the mouse")
+            return
+        self._mouse_on = not self._mouse_on
+        driver._mouse = True  # both ways do nothing for a driver that was started without a mouse
+        change()
+        driver._mouse = self._mouse_on
+        self.main.say("mouse on" if self._mouse_on else "mouse off: the terminal selects text again")
+
+    # The end
+
+    def code(self) -> int:
+        """What the process says when it ends by a key: the verdict of what was read."""
+        incident = self.main.incident
+        return int(Exit.NOTHING if incident is None else exit_code(incident.verdict))
+
+    def action_leave_program(self) -> None:
+        self.end(self.code())
+
+    def action_quit_now(self) -> None:
+        self.end(self.code())
+
+    def end(self, code: int) -> None:
+        """Stop the threads and go; a look that is still going on is left to its daemon thread."""
+        if self._looker is not None:
+            self._looker.stop()
+        self.exit(code, return_code=code)
+
+    def _on_signal(self, number: int) -> None:
+        self._signal = number
+        self.end(128 + number)
+
+    def _fatal_error(self) -> None:
+        """A fault of ours: no traceback on the screen; ``start`` raises it again and the command line says one line."""
+        if self._looker is not None:
+            self._looker.stop()
+        self._close_messages_no_wait()
+
+    @property
+    def fault(self) -> BaseException | None:
+        """The exception that ended the app, if one did."""
+        return self._exception
+
+
+def _news(before: Incident, after: Incident) -> bool:
+    return [finding.summary for finding in before.findings] != [finding.summary for finding in after.findings]
+
+
+def bound_actions() -> set[str]:
+    """Everything that may be bound, for the test that nothing else is."""
+    return {action.run for place in Where for action in actions_in(place)}
+
+
+_ = LeaveDialog

@@ -1,0 +1,66 @@
+"""Copying text out of the program: OSC 52 asks the terminal, a file is sure, tmux has a buffer of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_state_dir
+
+#: Terminals cut or ignore longer OSC 52 requests (xterm and tmux near 75 kB of base64).
+MOST_OSC52 = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Where a text went. ``file`` is None when it could not be written, with the reason in ``trouble``."""
+
+    file: Path | None
+    tmux: bool
+    trouble: str = ""
+
+
+def state_folder() -> Path:
+    """Where the program keeps what it writes for itself; made only when something is written."""
+    return Path(user_state_dir("hangview", appauthor=False))
+
+
+def keep(text: str) -> Copied:
+    """Write ``text`` to ``copied.txt`` in the state folder and, inside tmux, to tmux's paste buffer. Never raises."""
+    path: Path | None = state_folder() / "copied.txt"
+    trouble = ""
+    try:
+        assert path is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        trouble = f"{path}: {error.strerror or error}"
+        path = None
+    return Copied(path, _to_tmux(text), trouble)
+
+
+def _to_tmux(text: str) -> bool:
+    program = shutil.which("tmux") if os.environ.get("TMUX") else None
+    if program is None:
+        return False
+    try:
+        done = subprocess.run([program, "load-buffer", "-"], input=text.encode(), timeout=2, check=False, capture_output=True)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def say(copied: Copied, *, sent: bool) -> str:
+    """One line that claims no more than what is known: a terminal does not tell whether it took OSC 52."""
+    parts = []
+    if copied.file is not None:
+        parts.append(f"written to {copied.file}")
+    if copied.tmux:
+        parts.append("in tmux's buffer (prefix ])")
+    parts.append("offered to the terminal by OSC 52" if sent else "too long for OSC 52")
+    if copied.trouble:
+        parts.append(f"not written: {copied.trouble}")
+    return "copied: " + "; ".join(parts)

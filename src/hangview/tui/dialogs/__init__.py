@@ -1,0 +1,1 @@
+"""What stands over the main screen for a moment: help, commands, the word before quitting."""

@@ -1,0 +1,1 @@
+"""The rank × sequence grid: cells of one lane, folded, zoomed, drawn a line at a time."""

@@ -1,0 +1,43 @@
+"""How a terminal's lines and columns are shared out, as plain arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Below this the screen says that it is too small instead of drawing half a grid.
+SMALLEST = (40, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Sizes of the panes, frames included. A size of 0 hides the pane."""
+
+    fits: bool
+    groups: int  #: columns of the groups pane
+    bottom: int  #: lines of the panes below
+    finding: bool  #: the finding stands beside the call
+    map: int  #: lines of the map, its ruler included
+    short_banner: bool
+
+
+def plan(width: int, height: int, *, banner: int, rows: int, lanes: int, drilled: bool, alone: bool = False) -> Layout:
+    """``rows``, ``lanes``: lines that the grid and the list of groups would like; ``drilled``: the user reads details."""
+    fits = width >= SMALLEST[0] and height >= SMALLEST[1]
+    main = max(0, height - banner - 2)  # status and keys
+    tall = 0 if height < 22 else 2 if height < 24 else 3 if height < 40 else 5 if height < 56 else 7
+    least = 6 + tall  # frame, header, two rows
+    if drilled:
+        bottom = max(6, main * 3 // 5)
+    else:
+        lowest = 5 if height < 22 else 7 if height < 30 else 10
+        wanted = max(4 + rows + tall, 2 + min(lanes, 14))
+        bottom = max(lowest, main - min(wanted, main * 11 // 20 if height >= 30 else main))
+    bottom = 0 if alone else max(3, min(bottom, main - least))
+    return Layout(
+        fits=fits,
+        groups=0 if width < 76 else 26 if width < 110 else 34 if width < 180 else 44,
+        bottom=bottom,
+        finding=width >= 116 and height >= 28,
+        map=tall,
+        short_banner=height < 20,
+    )

@@ -1,0 +1,1 @@
+"""The main screen: banner, groups, grid, call and finding, status and keys."""

@@ -1,0 +1,162 @@
+"""What the main screen is made of and what it remembers; how it is shared out among its panes. No keys here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from hangview.incident import COLLECTIVE
+from hangview.tui.grid.minimap import Minimap
+from hangview.tui.grid.moves import MovableGrid
+from hangview.tui.layout import SMALLEST, Layout, plan
+from hangview.tui.main.panes import KeyLine, Pane, SingleLine
+from hangview.tui.main.prompt import Prompt
+from hangview.tui.place import Place
+from hangview.tui.prose import Tone, line
+from hangview.tui.prose_view import ChoiceView, ProseView
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from hangview.incident import Finding, Incident
+    from hangview.tui import UiOptions
+    from hangview.tui.grid.plane import Plane
+
+#: Seconds that the cursor rests before the call pane follows it: a held key must not wait for a thousand cells each time.
+REST = 0.04
+
+#: The views that take turns in the middle.
+CENTERS = ("grid", "findings", "waits", "text")
+
+
+class BaseScreen(Screen[None], inherit_bindings=False):
+    """``center`` says which view stands in the middle, ``level`` how far down the details are, ``following`` that nobody has
+    touched a key yet, so that the cursor may go to the lead when there is one."""
+
+    ESCAPE_TO_MINIMIZE = False
+    AUTO_FOCUS = "#grid"
+
+    def __init__(self, paths: tuple[str, ...], ui: UiOptions, *, ascii_only: bool, rest: float = REST) -> None:
+        super().__init__()
+        self.paths = paths
+        self.ui = ui
+        self.ascii = ascii_only
+        self.rest = rest
+        self.incident: Incident | None = None
+        self.activity = ""
+        self.following = True
+        self.center = "grid"
+        self.level = 0
+        self.finding_at = 0
+        self.hits: list[Place] = []
+        self.hit_at = -1
+        self.lane_key = (0, COLLECTIVE)
+        self.filter_text = ""
+        self.rows_wanted = 6
+        self.planes: dict[tuple[int, str], Plane] = {}
+        self.resting: Timer | None = None
+        self.arranged: Layout | None = None
+
+    def compose(self) -> ComposeResult:
+        yield ProseView(id="banner")
+        with Horizontal(id="main"):
+            yield Pane(ChoiceView(wrapped=False, id="groups"), id="groups-pane")
+            with Vertical(id="center"):
+                yield Pane(MovableGrid(id="grid"), Minimap(id="map"), id="grid-pane")
+                yield Pane(ChoiceView(id="findings"), id="findings-pane")
+                yield Pane(ChoiceView(id="waits"), id="waits-pane")
+                yield Pane(ProseView(id="text"), id="text-pane")
+        with Horizontal(id="bottom"):
+            yield Pane(ProseView(id="details"), id="details-pane")
+            yield Pane(ProseView(id="finding"), id="finding-pane")
+        yield SingleLine(id="status")
+        yield Prompt(id="prompt")
+        yield KeyLine(id="keys")
+
+    # Pieces
+
+    @property
+    def grid(self) -> MovableGrid:
+        return self.query_one("#grid", MovableGrid)
+
+    @property
+    def map(self) -> Minimap:
+        return self.query_one("#map", Minimap)
+
+    def prose(self, name: str) -> ProseView:
+        return self.query_one(f"#{name}", ProseView)
+
+    def choices(self, name: str) -> ChoiceView:
+        return self.query_one(f"#{name}", ChoiceView)
+
+    def pane(self, name: str) -> Pane:
+        return self.query_one(f"#{name}-pane", Pane)
+
+    def say_title(self, name: str, title: str) -> None:
+        self.pane(name).say_title(title, ascii_only=self.ascii)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The current finding."""
+        if self.incident is None or not self.incident.findings:
+            return None
+        return self.incident.findings[min(self.finding_at, len(self.incident.findings) - 1)]
+
+    @property
+    def place(self) -> Place | None:
+        """The cell under the cursor; None while there is nothing to point at."""
+        grid = self.grid
+        return None if grid.plane is None else Place(*self.lane_key, grid.cursor.seq, grid.cursor.rank)
+
+    def say(self, text: str) -> None:
+        """A message in the status line; the next move of the cursor takes it away."""
+        self.prose("status").show((line((text, Tone.KEY)),))
+
+    def set_ascii(self, ascii_only: bool) -> None:
+        """Draw with ASCII alone, or not."""
+        self.ascii = ascii_only
+        self.set_class(ascii_only, "-ascii")
+        for view in self.query(ProseView):
+            view.set_ascii(ascii_only)
+        self.grid.set_ascii(ascii_only)
+        self.map.ascii = ascii_only
+        self.map.refresh()
+
+    # Sharing out
+
+    def share_out(self) -> None:
+        """Sizes of the panes for this terminal; touches only what is another size than before."""
+        width, height = self.size
+        view = self.prose("banner")
+        banner = max(2, min(view.rows_needed(width), 4 if height >= 20 else 3))
+        lanes = len(self.incident.lanes) if self.incident is not None else 0
+        drilled = self.level > 0 or self.focused is self.prose("details") or self.center == "findings"
+        alone = self.center == "text"
+        layout = plan(width, height, banner=banner, rows=self.rows_wanted, lanes=lanes, drilled=drilled, alone=alone)
+        view.styles.height = banner if layout.fits else height
+        if not layout.fits:
+            view.show((line((f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}", Tone.LEAD)),))
+        for name in ("main", "bottom", "status", "keys"):
+            self.query_one(f"#{name}").display = layout.fits and (name != "bottom" or layout.bottom > 0)
+        self._show_sides(layout)
+        self.query_one("#bottom").styles.height = layout.bottom
+        self.map.styles.height = layout.map
+        self.map.display = layout.map > 0
+        self.query_one("#keys", KeyLine).fill(width)
+        self.arranged = layout
+
+    def _show_sides(self, layout: Layout) -> None:
+        """Which panes stand beside each other."""
+        groups = self.pane("groups")
+        alone = layout.groups == 0 and self.focused is self.choices("groups")  # narrow: instead of the grid, while in use
+        groups.display = layout.groups > 0 or alone
+        groups.styles.width = layout.groups or "1fr"
+        self.query_one("#center").display = not alone
+        for name in CENTERS:
+            self.pane(name).display = name == self.center
+        finding = self.incident is not None and bool(self.incident.findings)
+        self.pane("finding").display = finding and (layout.finding or self.center == "findings")
+        self.pane("details").display = self.center != "findings" or layout.finding

@@ -1,0 +1,194 @@
+"""The main screen's keys: panes, drilling down, going back, marking, zooming, copying."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from hangview.tui.actions import Where
+from hangview.tui.bindings import bindings_for
+from hangview.tui.copying import MOST_OSC52, keep, say
+from hangview.tui.grid.moves import MovableGrid
+from hangview.tui.main.stepping import SteppingScreen
+from hangview.tui.place import Place, opening_of
+from hangview.tui.prose import plain
+from hangview.tui.prose_view import ChoiceView, ProseView
+from hangview.tui.text.details import LEVELS
+from hangview.tui.text.source import ledger_lines
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+_PANES = {1: "groups", 2: "grid", 3: "details", 4: "findings", 5: "waits"}
+
+
+class MainScreen(SteppingScreen, inherit_bindings=False):
+    """Everything that can be pressed outside a dialog; the keys are in ``hangview.tui.actions``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.EVERYWHERE)
+
+    # Panes
+
+    def action_pane(self, number: int) -> None:
+        name = _PANES[number]
+        if name in ("grid", "findings", "waits"):
+            self.center = name if name != "grid" or self.grid.plane is not None else "text"
+            name = self.center
+        self._focus(name)
+        self.show_rest()
+
+    def _focus(self, name: str) -> None:
+        widget = self.query_one(f"#{name}")
+        self.pane(name).display = True
+        if name in ("grid", "findings", "waits", "text"):
+            self.query_one("#center").display = True
+        widget.focus()
+
+    def _stops(self) -> list[Widget]:
+        """Views that tab goes through, in the order in which they are seen."""
+        names = ["groups", self.center, "details", "finding"]
+        return [self.query_one(f"#{name}") for name in names if self.pane(name).display]
+
+    def action_next_pane(self) -> None:
+        self._tab(1)
+
+    def action_previous_pane(self) -> None:
+        self._tab(-1)
+
+    def _tab(self, step: int) -> None:
+        stops = self._stops()
+        at = stops.index(self.focused) if self.focused in stops else -1
+        stops[(at + step) % len(stops)].focus()
+        self.show_rest()
+
+    # Down and back
+
+    def action_details(self) -> None:
+        focused = self.focused
+        if self.incident is None:
+            return
+        if isinstance(focused, ChoiceView):
+            self._open_choice(focused)
+        elif self.place is not None:
+            if self.level + 1 < len(LEVELS):
+                self.level += 1
+                self.show_rest()
+            else:
+                self.say("this is the last level: esc goes back up")
+
+    def _open_choice(self, view: ChoiceView) -> None:
+        assert self.incident is not None
+        key = view.key
+        if view.id == "groups":
+            lane = next((each for each in self.incident.lanes if (each.group, each.lane) == key), None)
+            if lane is not None:
+                self.go(opening_of(self.incident, lane))
+        elif view.id == "findings" and isinstance(key, int):
+            self.center = "grid"
+            self.show_finding_number(key)
+        elif view.id == "waits" and isinstance(key, tuple) and isinstance(key[1], Place):
+            self.go(key[1])
+
+    def action_back(self) -> None:
+        if self.hits:
+            self.hits, self.hit_at = [], -1
+            self.show_status()
+            self.say("search ended: n steps through findings again")
+        elif not self.go_back():
+            self.say("this is the top: q quits")
+
+    def go_back(self) -> bool:
+        """One level back; False at the top."""
+        if self.level > 0:
+            self.level -= 1
+        elif self.center in ("findings", "waits") or (self.center == "text" and self.grid.plane is not None):
+            self.center = "grid" if self.grid.plane is not None else "text"
+            self._focus(self.center)
+        elif self.focused is not self.query_one(f"#{self.center}"):
+            self._focus(self.center)
+        else:
+            return False
+        self.show_rest()
+        return True
+
+    async def action_leave(self) -> None:
+        if not self.go_back():
+            await self.app.run_action("leave_program")
+
+    # Rows and columns
+
+    def action_mark(self) -> None:
+        place = self.place
+        if place is None:
+            return
+        pinned = self.grid.pinned ^ {place.rank}
+        self.grid.set_rows(pinned=pinned)
+        self.show_rest()
+        self.say(f"rank {place.rank} {'marked' if place.rank in pinned else 'no longer marked'} · {len(pinned)} marked in all")
+
+    def action_unfold(self) -> None:
+        self.grid.set_rows(unfolded=not self.grid.unfolded)
+        self.show_rest()
+
+    def action_zoom_out(self) -> None:
+        self._zoom(1)
+
+    def action_zoom_in(self) -> None:
+        self._zoom(-1)
+
+    def _zoom(self, step: int) -> None:
+        if self.grid.set_level(self.grid.level + step):
+            self.show_frame()
+            self.show_status()
+        else:
+            self.say("the whole lane is in sight" if step > 0 else "this is as near as it gets")
+
+    # The rest
+
+    def action_sources(self) -> None:
+        if self.incident is not None:
+            self.center = "text"
+            self.show_text("files", ledger_lines(self.incident))
+            self.prose("text").focus()
+            self.show_rest()
+
+    def action_copy(self) -> None:
+        """The pane with the focus; the grid stands for its call."""
+        focused = self.focused
+        view = focused if isinstance(focused, ProseView) else self.prose("details")
+        lines = self.prose("finding").prose if view.id == "findings" else view.prose
+        if isinstance(view, ChoiceView) and view.id != "findings":
+            lines = tuple(each for choice in view.choices for each in choice.lines)
+        title = self.prose("banner").prose[:2] + self.prose("status").prose
+        text = plain((*title, *lines))
+        sent = len(text) <= MOST_OSC52
+        if sent:
+            self.app.copy_to_clipboard(text)
+        self.say(say(keep(text), sent=sent))
+
+    def action_ascii(self) -> None:
+        self.set_ascii(not self.ascii)
+        self.show_all()
+
+    # What the views say
+
+    def on_choice_view_moved(self, event: ChoiceView.Moved) -> None:
+        if event.view.id == "findings" and isinstance(event.view.key, int):
+            self.finding_at = event.view.key
+            self.show_finding()
+            self.show_banner()
+        elif event.view.id == "waits":
+            self.show_details()
+
+    def on_choice_view_opened(self, event: ChoiceView.Opened) -> None:
+        if self.incident is not None:
+            self._open_choice(event.view)
+
+    def on_rank_grid_chosen(self, event: MovableGrid.Chosen) -> None:
+        event.stop()
+        self.action_details()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if self.arranged is not None and isinstance(event.widget, (ChoiceView, ProseView, MovableGrid)):
+            self.share_out()

@@ -1,0 +1,275 @@
+"""How the main screen shows an Incident and a Place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.incident import COLLECTIVE, Role
+from hangview.schema import SourceStatus
+from hangview.text import count, fold_ranks
+from hangview.tui.glyphs import legend, words_of
+from hangview.tui.grid.plane import Plane, fold, standing_of
+from hangview.tui.grid.widget import Spot
+from hangview.tui.main.base import BaseScreen
+from hangview.tui.place import Place, lane_at, opening_of, place_of, same_place
+from hangview.tui.prose import BLANK, Tone, line, wrap
+from hangview.tui.prose_view import Choice
+from hangview.tui.text.banner import banner
+from hangview.tui.text.call import status_words
+from hangview.tui.text.common import group_of, lane_name
+from hangview.tui.text.details import details
+from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
+from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
+from hangview.tui.text.start import start_lines
+from hangview.tui.text.waits import wait_lines
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from hangview.incident import Finding, Incident
+    from hangview.tui.prose import Prose
+
+
+def same_finding(one: Finding, other: Finding) -> bool:
+    """The same finding in another Incident; group ids may differ, the summary names the group."""
+    return (one.kind, one.role, one.ranks, one.lane, one.seq) == (other.kind, other.role, other.ranks, other.lane, other.seq)
+
+
+class ShowingScreen(BaseScreen, inherit_bindings=True):
+    """Everything that draws; nothing that is pressed."""
+
+    def on_mount(self) -> None:
+        self.prose("banner").can_focus = False
+        self.set_ascii(self.ascii)
+        self.watch(self.grid, "cursor", self._on_cursor, init=False)
+        self.show_all()
+
+    # Another incident
+
+    def take(self, incident: Incident, *, final: bool) -> None:
+        """Show ``incident`` instead of the one before. The cursor stays on its cell unless nobody has touched a key yet."""
+        old, place, finding = self.incident, self.place, self.finding
+        self.incident = incident
+        self.planes.clear()
+        self.hits = [moved for hit in self.hits if old and (moved := same_place(old, hit, incident))]
+        self.finding_at = next((at for at, each in enumerate(incident.findings) if finding and same_finding(each, finding)), 0)
+        kept = same_place(old, place, incident) if old is not None and place is not None else None
+        if kept is not None and not self.following:
+            self.show_lane(kept, keep=True)
+        else:
+            self._open_first()
+        self.following = self.following and not final
+        self.show_all()
+
+    def _open_first(self) -> None:
+        """The first finding's call, else the first lane."""
+        assert self.incident is not None
+        found = (place_of(self.incident, finding) for finding in self.incident.findings)
+        place = next((each for each in found if each is not None), None)
+        lanes = sorted_lanes(self.incident)
+        if place is None and lanes:
+            place = opening_of(self.incident, lanes[0])
+        if place is not None:
+            self.show_lane(place, keep=False)
+        else:
+            self.grid.plane = None
+
+    def plane_of(self, group: int, lane: str) -> Plane:
+        assert self.incident is not None
+        key = (group, lane)
+        if key not in self.planes:
+            view = self.incident.view
+            standing = standing_of(self.incident, *key)
+            self.planes[key] = Plane(view.grid(*key), standing, lambda seq: view.call(group, lane, seq).sides)
+        return self.planes[key]
+
+    def show_lane(self, place: Place, *, keep: bool) -> None:
+        assert self.incident is not None
+        self.lane_key = (place.group, place.lane)
+        plane = self.plane_of(*self.lane_key)
+        lane = lane_at(self.incident, *self.lane_key)
+        self.rows_wanted = min(40, max(5, len(fold(plane, plane.data(1), 0, plane.columns)) + 1))
+        self.grid.show(plane, Spot(place.rank, place.seq), lane.divergence if lane else None, keep=keep)
+
+    def go(self, place: Place) -> None:
+        """Cursor to a cell, in whatever lane it is."""
+        if self.incident is None:
+            return
+        if self.center != "grid":
+            self.center = "grid"
+        if (place.group, place.lane) != self.lane_key or self.grid.plane is None:
+            self.clear_filter()
+            self.show_lane(place, keep=False)
+        else:
+            if self.grid.only is not None and place.rank not in self.grid.only:
+                self.clear_filter()
+            self.grid.cursor = Spot(place.rank, place.seq)
+        self.choices("groups").choose((place.group, place.lane))
+        self.grid.focus()
+        self.show_rest()
+
+    def clear_filter(self) -> None:
+        if self.grid.only is not None:
+            self.filter_text = ""
+            self.grid.set_rows(only=None)
+
+    # Showing
+
+    def show_all(self) -> None:
+        """Everything anew, after another incident or another size."""
+        self.show_banner()
+        self.share_out()
+        self.show_lists()
+        self.show_rest()
+
+    def show_rest(self) -> None:
+        """What depends on the cursor, the level and the center, after a jump."""
+        self.share_out()
+        self.show_frame()
+        self.show_finding()
+        self.show_status()
+        self.show_details()
+
+    def show_banner(self) -> None:
+        lines = banner(
+            self.incident, self.finding, self.paths, self.activity, demo=self.ui.demo, short=self.size.height < 20
+        )  # fmt: skip
+        self.prose("banner").show(lines, top=False)
+
+    def show_lists(self) -> None:
+        incident = self.incident
+        if incident is None:
+            return
+        wide = self.arranged.groups if self.arranged is not None else 0
+        inside = (wide or self.size.width) - 2
+        columns = columns_of(incident)
+        lanes = [
+            Choice((lane.group, lane.lane), (lane_line(incident, lane, inside, columns),)) for lane in sorted_lanes(incident)
+        ]
+        self.choices("groups").choose_from(lanes or [Choice(None, (line(("no lane", Tone.DIM)),))])
+        self.choices("groups").choose(self.lane_key)
+        findings = [Choice(at, finding_choice(each)) for at, each in enumerate(incident.findings)]
+        self.choices("findings").choose_from(findings or [Choice(None, no_findings(incident))])
+        self.choices("findings").choose(self.finding_at)
+        self.choices("waits").choose_from(
+            [Choice((at, place), (each,)) for at, (place, each) in enumerate(wait_lines(incident))]
+        )
+        if self.grid.plane is None and self.center == "grid":
+            self.center = "text"
+            self.show_text("before the first call", start_lines(incident))
+
+    def show_text(self, title: str, prose: Prose) -> None:
+        self.say_title("text", title)
+        self.prose("text").show(prose)
+
+    def show_frame(self) -> None:
+        """Titles of the panes, and under the grid what its glyphs mean."""
+        incident, plane = self.incident, self.grid.plane
+        self.say_title("groups", "1 groups")
+        self.pane("groups").say_foot("ranks, seq", ascii_only=self.ascii)
+        self.say_title("findings", f"4 findings: {len(incident.findings):,}" if incident else "4 findings")
+        self.say_title("waits", "5 who waits for whom")
+        if incident is None or plane is None:
+            self.say_title("grid", "2 grid")
+            return
+        group = group_of(incident, plane.group)
+        folded = fold_ranks(group.ranks) if group else ""
+        members = f"{count(len(group.ranks), 'rank')}{f' {folded}' if len(folded) <= 16 else ''}" if group else ""
+        inferred = " (members inferred)" if group and group.inferred else ""
+        kind = "collective" if plane.lane == COLLECTIVE else plane.lane
+        extra = [f"{self.grid.block} seqs in a column"] if self.grid.block > 1 else []
+        if self.filter_text:
+            extra.append(f"only {self.filter_text}: {count(len(self.grid.only or ()), 'rank')}")
+        if self.grid.unfolded:
+            extra.append("unfolded")
+        name = group.label if group else "?"
+        self.say_title("grid", " · ".join([f"2 {name}", members + inferred, kind, *extra]))
+        self._show_legend(plane)
+
+    def _show_legend(self, plane: Plane) -> None:
+        room = self.grid.size.width - 2
+        parts: list[str] = []
+        for glyph, what in legend(plane.codes(), self.ascii):
+            part = f"{glyph} {what.word}"
+            if sum(len(each) + 2 for each in parts) + len(part) <= room:
+                parts.append(part)
+        self.pane("grid").say_foot("  ".join(parts), ascii_only=self.ascii)
+
+    def show_finding(self) -> None:
+        finding = self.finding
+        if self.incident is None or finding is None:
+            self.prose("finding").show(())
+            return
+        total = len(self.incident.findings)
+        self.say_title("finding", f"finding {self.finding_at + 1} of {total}")
+        self.prose("finding").show(finding_lines(self.incident, finding))
+
+    # Following the cursor
+
+    def _on_cursor(self) -> None:
+        """In the same turn of the loop as the key: status and map; the call pane when the cursor rests."""
+        self.show_status()
+        if self.resting is not None:
+            self.resting.stop()
+        if self.rest > 0:
+            self.resting = self.set_timer(self.rest, self.show_details)
+        else:
+            self.show_details()
+
+    def show_status(self) -> None:
+        place, incident, grid = self.place, self.incident, self.grid
+        if place is None or incident is None or grid.plane is None:
+            self.prose("status").show((BLANK,))
+            return
+        self.map.show(grid.plane, (grid.first_seq, grid.last_seq))
+        words = words_of(grid.plane.code(place.rank, place.seq)) if grid.plane.code(place.rank, place.seq) else "no call here"
+        if grid.block > 1:
+            first = place.seq - (place.seq - grid.plane.first) % grid.block
+            words = f"{words} (one of seqs {first}-{first + grid.block - 1})"
+        row = grid.current_row
+        text = status_words(incident, place, words, row.ranks if row else ())
+        if self.hits:
+            text = f"hit {self.hit_at + 1} of {len(self.hits)} · {text}"
+        self.prose("status").show((line(text),))
+
+    def shown_place(self) -> Place | None:
+        """What the details are about: the cursor's cell, or the line of the wait view that is pointed at."""
+        if self.center == "waits":
+            key = self.choices("waits").key
+            if isinstance(key, tuple) and isinstance(key[1], Place):
+                return key[1]
+        return self.place
+
+    def show_details(self) -> None:
+        incident, place = self.incident, self.shown_place()
+        if incident is None or place is None:
+            self.say_title("details", "3 call")
+            self.prose("details").show((line(("nothing to look at yet", Tone.DIM)),))
+            return
+        view = self.prose("details")
+        title, lines = details(incident, place, self.level, self._told())
+        if self.level == 0 and view.size.height - len(wrap(lines, max(1, view.size.width))) > 8:  # room for the next level
+            _, below = details(incident, place, 1)
+            lines = (*lines, BLANK, *below)
+        self.say_title("details", f"3 {title}")
+        view.show(lines)
+
+    def _told(self) -> Finding | None:
+        """The finding that can be read without the call pane: beside it, or in the banner."""
+        if self.pane("finding").display:
+            return self.finding
+        findings = self.incident.findings if self.incident is not None else ()
+        leads = [each for each in findings if each.role is Role.LEAD] or list(findings[:1])
+        return self.finding if self.finding in leads else leads[0] if leads else None
+
+    def on_resize(self, _event: events.Resize) -> None:
+        if self.is_mounted:
+            self.show_all()
+
+    def being_written(self) -> int:
+        """How many files are still growing."""
+        sources = self.incident.records.sources if self.incident is not None else ()
+        return sum(source.status is SourceStatus.GROWING for source in sources)
+
+    def where(self, place: Place) -> str:
+        return f"{lane_name(self.incident, place.group, place.lane)} {place.seq}" if self.incident else ""

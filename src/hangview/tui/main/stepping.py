@@ -1,0 +1,152 @@
+"""Stepping: findings, hits of a search, problem ranks, changes of state."""
+
+from __future__ import annotations
+
+from hangview.text import count
+from hangview.tui.grid.plane import fold
+from hangview.tui.grid.widget import Spot
+from hangview.tui.main.prompt import Prompt
+from hangview.tui.main.showing import ShowingScreen
+from hangview.tui.place import Place, place_of
+from hangview.tui.search import filtered_ranks, search
+
+
+class SteppingScreen(ShowingScreen, inherit_bindings=True):
+    """``n N e E < > / f F``."""
+
+    def action_next_finding(self) -> None:
+        self._step(1)
+
+    def action_previous_finding(self) -> None:
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        if self.hits:
+            self.hit_at = (self.hit_at + step) % len(self.hits)
+            self.go(self.hits[self.hit_at])
+            return
+        findings = self.incident.findings if self.incident is not None else ()
+        if not findings:
+            self.say("no finding to step to: these files show no hang" if self.grid.plane else "no finding to step to")
+            return
+        place = self.place
+        here = place_of(self.incident, findings[self.finding_at]) if self.incident else None
+        away = step > 0 and self.center == "grid" and here is not None and place is not None and place[:3] != here[:3]
+        target = self.finding_at if away else self.finding_at + step  # off the finding: first come back to it
+        wrapped = " (round the end)" if not 0 <= target < len(findings) else ""
+        self.show_finding_number(target % len(findings))
+        if wrapped:
+            self.say(f"finding {self.finding_at + 1} of {len(findings)}{wrapped}")
+
+    def show_finding_number(self, number: int) -> None:
+        """Make a finding the current one and go to its call; in the list of findings, stay there."""
+        assert self.incident is not None
+        self.finding_at = number
+        self.choices("findings").choose(number)
+        self.level = 0
+        place = place_of(self.incident, self.incident.findings[number])
+        if self.center == "findings" or place is None:
+            self.center = "findings" if place is None else self.center
+            if self.center == "findings":
+                self.choices("findings").focus()
+            self.show_rest()
+        else:
+            self.go(place)
+        self.show_banner()
+
+    def action_next_problem(self) -> None:
+        self._step_problem(1)
+
+    def action_previous_problem(self) -> None:
+        self._step_problem(-1)
+
+    def _step_problem(self, step: int) -> None:
+        """The next row, in the order of the grid, of ranks that have a problem anywhere in the lane."""
+        plane, grid = self.grid.plane, self.grid
+        if plane is None:
+            return
+        rows = fold(plane, plane.data(1), 0, plane.columns, unfolded=grid.unfolded, pinned=grid.pinned, only=grid.only)
+        troubled = [row for row in rows if plane.problem_of(row.ranks[0]) is not None]
+        if not troubled:
+            self.say("no rank of this lane has a problem")
+            return
+        at = next((number for number, row in enumerate(troubled) if grid.cursor.rank in row.ranks), -1 if step > 0 else 0)
+        row = troubled[(at + step) % len(troubled)]
+        seq = plane.problem_of(row.ranks[0])
+        assert seq is not None
+        grid.cursor = Spot(row.ranks[0], seq)
+
+    def action_next_change(self) -> None:
+        self._step_change(1)
+
+    def action_previous_change(self) -> None:
+        self._step_change(-1)
+
+    def _step_change(self, step: int) -> None:
+        place, plane = self.place, self.grid.plane
+        if place is None or plane is None:
+            return
+        seq = plane.next_change(place.rank, place.seq, step)
+        if seq is None:
+            self.say(f"rank {place.rank} does not change state {'after' if step > 0 else 'before'} {place.seq}")
+        else:
+            self.grid.cursor = Spot(place.rank, seq)
+
+    # Typed
+
+    def action_search(self) -> None:
+        self.query_one(Prompt).ask("search", "/", "rank 37, seq 1820, group dp, or any text")
+        self.query_one("#keys").display = False
+
+    def action_filter(self) -> None:
+        hint = "0-7,12 or not requested, differs, lead, marked; empty for all"
+        self.query_one(Prompt).ask("filter", "rows: ", hint, self.filter_text)
+        self.query_one("#keys").display = False
+
+    def action_clear_filter(self) -> None:
+        self.clear_filter()
+        self.show_rest()
+
+    def on_prompt_answered(self, event: Prompt.Answered) -> None:
+        self.query_one("#keys").display = True
+        self.grid.focus()
+        if event.text is None:
+            return
+        try:
+            if event.purpose == "search":
+                self._search(event.text)
+            else:
+                self._filter(event.text)
+        except ValueError as error:
+            self.say(str(error))
+
+    def _search(self, typed: str) -> None:
+        if self.incident is None:
+            self.say("nothing to search yet: the files are being read")
+            return
+        place = self.place or Place(*self.lane_key, 0, 0)
+        found = search(self.incident, typed, place)
+        self.hits, self.hit_at = found, 0 if found else -1
+        if not typed.strip():
+            self.show_status()
+        elif not found:
+            self.say(f"not found: {typed.strip()}")
+        else:
+            self.go(found[0])
+            if len(found) > 1:
+                self.say(f"{count(len(found), 'hit')}: n and N step through them, esc ends the search")
+
+    def _filter(self, typed: str) -> None:
+        plane = self.grid.plane
+        if plane is None or self.incident is None:
+            return
+        if not typed.strip():
+            self.action_clear_filter()
+            return
+        ranks = filtered_ranks(plane, typed, self.incident.leads, self.grid.pinned)
+        if not ranks:
+            self.say(f"no rank of this lane is {typed.strip()}")
+            return
+        self.filter_text = typed.strip()
+        self.grid.set_rows(only=ranks)
+        self.show_rest()

@@ -1,0 +1,185 @@
+"""Lines of toned words: what the panes say, before anyone knows how wide they are or which colours there are.
+
+Pure values, no textual: the modules under ``hangview.tui.text`` turn an Incident into these, ``ProseView`` draws them, tests
+and the clipboard read them with :func:`plain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from hangview.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Tone(StrEnum):
+    """What a span means; the style sheet gives it a look, and without colours bold is left."""
+
+    PLAIN = "plain"
+    DIM = "dim"
+    STRONG = "strong"
+    HEAD = "head"  #: a heading inside a pane
+    LEAD = "lead"  #: look here first
+    WAITING = "waiting"
+    UNKNOWN = "unknown"  #: not observed, not recorded, not judged
+    GOOD = "good"
+    KEY = "key"
+
+
+class Span(NamedTuple):
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line before wrapping. ``hang`` is the indent of what does not fit on the first row."""
+
+    spans: tuple[Span, ...] = ()
+    hang: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(span.text for span in self.spans)
+
+    @property
+    def width(self) -> int:
+        return sum(cell_len(span.text) for span in self.spans)
+
+
+Prose = tuple[Line, ...]
+BLANK = Line()
+
+
+def line(*parts: str | Span | tuple[str, Tone], hang: int = 0) -> Line:
+    """A line of plain strings and (text, tone) pairs. Control characters in any of them come out escaped."""
+    spans = []
+    for part in parts:
+        text, tone = (part, Tone.PLAIN) if isinstance(part, str) else part
+        if text:
+            spans.append(Span(escape(text), tone))
+    return Line(tuple(spans), hang)
+
+
+def item(text: str, tone: Tone = Tone.PLAIN, mark: str = "· ", indent: int = 0) -> Line:
+    """A list item with a hanging indent."""
+    return line(" " * indent + mark, (text, tone), hang=indent + cell_len(mark))
+
+
+def field(name: str, *parts: str | Span | tuple[str, Tone], width: int = 11) -> Line:
+    """``name`` and its value in columns; a name that is too long is not cut, only the columns slip."""
+    return line((pad(name, width), Tone.DIM), *parts, hang=width)
+
+
+def pad(text: str, width: int) -> str:
+    """``text`` in at least ``width`` cells, with at least one blank behind it."""
+    return text + " " * max(1, width - cell_len(text))
+
+
+def plain(prose: Iterable[Line]) -> str:
+    """The words alone, one line each, for files and the clipboard."""
+    return "\n".join(each.text.rstrip() for each in prose) + "\n"
+
+
+def wrap(prose: Iterable[Line], width: int) -> list[Line]:
+    """Rows of at most ``width`` cells, broken at blanks where there are some; words longer than a row are cut in pieces."""
+    rows: list[Line] = []
+    for each in prose:
+        rows.extend([each] if each.width <= width else _wrap_one(each, max(width, 1)))
+    return rows
+
+
+def clip(each: Line, width: int) -> Line:
+    """One row of at most ``width`` cells, "…" where something was left out."""
+    if each.width <= width:
+        return each
+    spans: list[Span] = []
+    left = max(width - 1, 0)
+    for span in each.spans:
+        length = cell_len(span.text)
+        if length > left:
+            spans.append(Span(set_cell_size(span.text, left).rstrip() if left else "", span.tone))
+            break
+        spans.append(span)
+        left -= length
+    if width > 0:
+        spans.append(Span("…", Tone.DIM))
+    return Line(tuple(spans), each.hang)
+
+
+def _wrap_one(each: Line, width: int) -> list[Line]:
+    hang = each.hang if each.hang < width * 2 // 3 else 0
+    rows: list[Line] = []
+    row: list[Span] = []
+    used = 0
+
+    def flush() -> None:
+        nonlocal row, used
+        rows.append(Line(tuple(_stripped(row))))
+        row, used = ([Span(" " * hang)] if hang else []), hang
+
+    for word, tone in _words(each.spans):
+        rest = word
+        while rest:
+            length = cell_len(rest)
+            if used + length <= width:
+                row.append(Span(rest, tone))
+                used += length
+                break
+            if rest.isspace():
+                flush()
+                break
+            if used > hang and length <= width - hang:
+                flush()
+                continue
+            head = set_cell_size(rest, width - used).rstrip() if width > used else ""
+            if head:
+                row.append(Span(head, tone))
+                rest = rest[len(head) :]
+            elif used <= hang:  # not even one character fits: never loop on it
+                row.append(Span(rest[0], tone))
+                rest = rest[1:]
+            flush()
+    if any(span.text.strip() for span in row) or not rows:
+        rows.append(Line(tuple(_stripped(row))))
+    return rows
+
+
+def _words(spans: Sequence[Span]) -> Iterable[tuple[str, Tone]]:
+    """Words and the blanks between them, in order."""
+    for span in spans:
+        start = 0
+        for index in range(1, len(span.text) + 1):
+            if index == len(span.text) or (span.text[index] == " ") != (span.text[index - 1] == " "):
+                yield span.text[start:index], span.tone
+                start = index
+
+
+def _stripped(spans: list[Span]) -> list[Span]:
+    while spans and not spans[-1].text.strip():
+        spans = spans[:-1]
+    if spans:
+        spans = [*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].tone)]
+    return spans
+
+
+_ASCII = str.maketrans(
+    {
+        "·": "-", "×": "x", "→": "->", "←": "<-", "…": "...", "›": ">", "≥": ">=", "≤": "<=", "±": "+-", "–": "-", "—": "-",
+        "’": "'", "“": '"', "”": '"', "│": "|", "├": "|", "└": "`", "─": "-", "↑": "^", "↓": "v", "µ": "u", "⏎": "enter",
+    }
+)  # fmt: skip
+
+
+def to_ascii(text: str) -> str:
+    """``text`` in ASCII: our own signs spelled out, anything else as an escape (``\\u4e2d``)."""
+    if text.isascii():
+        return text
+    spelled = text.translate(_ASCII)
+    return spelled if spelled.isascii() else spelled.encode("ascii", "backslashreplace").decode("ascii")

@@ -1,0 +1,64 @@
+"""From paths to a running screen: is this a terminal for it, which characters, which colours, and the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from hangview.cli_errors import Exit, narrate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hangview.schema import ReadOptions
+    from hangview.tui import UiOptions
+
+
+def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
+    """See :func:`hangview.tui.run`."""
+    trouble = no_screen(os.environ)
+    if trouble:
+        narrate(f"{trouble}; use: hangview report {' '.join(paths)}")
+        return int(Exit.USAGE)
+    if not os.environ.get("NO_COLOR", "x"):
+        del os.environ["NO_COLOR"]  # set but empty means colours (no-color.org); textual would take it as set
+    from hangview.tui.app import HangviewApp
+    from hangview.tui.looker import Looker
+
+    app = HangviewApp(
+        paths,
+        ui,
+        ascii_only=wants_ascii(os.environ) if ui.ascii is None else ui.ascii,
+        colours="NO_COLOR" not in os.environ,
+        looker=lambda post: Looker(paths, options, ui, post),
+    )
+    code = app.run(mouse=ui.mouse)
+    if app.fault is not None:
+        raise app.fault
+    return code if code is not None else app.return_code or 0
+
+
+def no_screen(environ: Mapping[str, str]) -> str:
+    """Why there can be no screen here, or "". textual hangs without a terminal, and takes "dumb" for true colour."""
+    if not sys.stdin.isatty():
+        return "stdin is no terminal"
+    if not sys.__stderr__ or not sys.__stderr__.isatty():
+        return "stderr is no terminal, and the screen is drawn there"
+    if environ.get("TERM", "") in ("", "dumb"):
+        return f"TERM is {environ.get('TERM') or 'not set'}: this terminal cannot move its cursor"
+    return ""
+
+
+def wants_ascii(environ: Mapping[str, str]) -> bool:
+    """Whether the locale has no UTF-8, by the variables that tmux goes by too.
+
+    Python itself sets LC_CTYPE to C.UTF-8 when it starts in the C locale (PEP 538); that is not the user's word.
+    """
+    told = environ.get("LC_ALL")
+    if not told:
+        told = environ.get("LC_CTYPE")
+        if told in ("C.UTF-8", "C.utf8") and environ.get("LANG", "") in ("", "C", "POSIX"):
+            told = None
+    told = told or environ.get("LANG", "")
+    return "utf-8" not in told.lower() and "utf8" not in told.lower()

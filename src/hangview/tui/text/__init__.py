@@ -1,0 +1,1 @@
+"""What the panes say: plain functions from an Incident to prose. No textual, no verdicts of their own."""

@@ -1,0 +1,123 @@
+"""The answer before anything is pressed: what was found, or that nothing was, or what is missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.incident import Role, Verdict
+from hangview.schema import SourceKind
+from hangview.text import count, fold_ranks, name_ranks, shorten
+from hangview.tui.prose import Line, Prose, Span, Tone, line
+from hangview.tui.text.common import ROLE_TONES, role_word
+
+if TYPE_CHECKING:
+    from hangview.incident import Finding, Incident
+
+
+def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, demo: bool = False) -> Line:
+    """``hangview  run-4711 · attempt 2 · dumps 62/64 · nccl 2.10 · watching (poll 2 s)``."""
+    parts = ["bundled example" if demo else shorten(", ".join(paths), 40)]
+    if incident is not None:
+        current = [attempt for attempt in incident.records.attempts if attempt.current]
+        if len(incident.records.attempts) > 1 and current:
+            parts.append(f"attempt {current[0].attempt}")
+        read, expected = len(incident.coverage.read), len(incident.coverage.expected)
+        parts.append(f"dumps {read}/{expected}")
+        dumps = [source for source in incident.records.sources if source.kind is SourceKind.DUMP and source.usable]
+        kinds = sorted({f"{source.producer or 'unknown producer'} {source.version or ''}".strip() for source in dumps})
+        parts += kinds[:2]
+        logs = sum(source.kind is SourceKind.LOG for source in incident.records.sources)
+        if logs:
+            parts.append(count(logs, "log"))
+    return line(("hangview", Tone.STRONG), "  " + " · ".join(part for part in parts if part), *_activity(activity))
+
+
+def _activity(activity: str) -> list[Span]:
+    return [Span(" · "), Span(activity, Tone.KEY)] if activity else []
+
+
+def answer(incident: Incident, current: Finding | None) -> Line:
+    """The one line that answers. ``current`` replaces the first lead where it is one itself."""
+    leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
+    shown = current if current in leads else leads[0] if leads else None
+    if shown is not None:
+        number = f"  {leads.index(shown) + 1}/{len(leads)}" if len(leads) > 1 else ""
+        return line(
+            (f"{role_word(incident, shown)}  ", ROLE_TONES[Role.LEAD]),
+            (shown.summary, Tone.STRONG),
+            (number, Tone.DIM),
+            hang=12,
+        )
+    if incident.verdict is Verdict.NO_HANG:
+        return line(("NO HANG  ", Tone.GOOD), ("these files show no hang", Tone.STRONG), _judged(incident), hang=9)
+    if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
+        return line(("NOT ENOUGH  ", Tone.UNKNOWN), (_what_is_missing(incident), Tone.STRONG), hang=12)
+    first = incident.findings[0] if incident.findings else None
+    if first is None:
+        return line(("NOBODY NAMED  ", Tone.UNKNOWN), ("ranks diverge, and the evidence names no rank", Tone.STRONG), hang=14)
+    return line(("NOBODY NAMED  ", Tone.LEAD), (first.summary, Tone.STRONG), hang=14)
+
+
+def _judged(incident: Incident) -> str:
+    lanes = [lane for lane in incident.lanes if lane.judged]
+    unjudged = len(incident.lanes) - len(lanes)
+    text = f" · {count(len(lanes), 'lane')} compared, all that was requested completed"
+    return f"{text} · {count(unjudged, 'lane')} not judged" if unjudged else text
+
+
+def _what_is_missing(incident: Incident) -> str:
+    if incident.findings:
+        return incident.findings[0].summary
+    if not incident.coverage.read:
+        looked = len(incident.records.sources)
+        return f"no readable dump in {', '.join(incident.paths)}" + (
+            f" ({count(looked, 'file')} looked at; : files says why)" if looked else ""
+        )
+    if not incident.lanes:
+        return "the dumps hold no collective call"
+    return "no call could be compared between ranks"
+
+
+def context(incident: Incident, *, room: int = 3) -> Line:
+    """Who waits because of it, which dumps are missing and why."""
+    parts: list[Span] = []
+    waiting = {wait.rank for wait in incident.waits} - set(incident.leads)
+    groups = {wait.group for wait in incident.waits if wait.rank in waiting}
+    if waiting:
+        noun = "waiting because of it" if incident.leads else "waiting"
+        parts.append(Span(f"{noun}: {count(len(waiting), 'rank')} in {count(len(groups), 'group')}", Tone.WAITING))
+    by_reason: defaultdict[str, list[int]] = defaultdict(list)
+    for rank, reason in incident.coverage.missing.items():
+        by_reason[reason].append(rank)
+    for reason, ranks in sorted(by_reason.items(), key=lambda each: each[1])[:room]:
+        parts.append(Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN))
+    if len(by_reason) > room:
+        parts.append(Span(f"and {len(by_reason) - room} more reasons", Tone.UNKNOWN))
+    notes = sum(finding.role is Role.NOTE for finding in incident.findings)
+    if notes:
+        parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))
+    if not parts:
+        done = name_ranks(incident.coverage.read, 6)
+        parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else "nothing was read", Tone.DIM))
+    spans: list[Span] = []
+    for part in parts:
+        spans += [Span(" · ", Tone.DIM), part] if spans else [part]
+    return line(*spans)
+
+
+def banner(
+    incident: Incident | None,
+    current: Finding | None,
+    paths: tuple[str, ...],
+    activity: str,
+    *,
+    demo: bool = False,
+    short: bool = False,
+) -> Prose:
+    """Three lines; ``short`` leaves the last one out, for low terminals."""
+    head = title(incident, paths, activity, demo=demo)
+    if incident is None:
+        return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
+    lines = (head, answer(incident, current))
+    return lines if short else (*lines, context(incident))

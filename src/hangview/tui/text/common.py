@@ -1,0 +1,89 @@
+"""Words that several panes share: names of lanes, times, states, tones."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hangview.incident import COLLECTIVE, Role
+from hangview.schema import CellState
+from hangview.text import fold_ranks
+from hangview.tui.prose import Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hangview.incident import Finding, Group, Incident
+
+#: How many parts of a rank list a pane writes out.
+PARTS = 24
+
+ROLE_WORDS = {Role.LEAD: "LOOK FIRST", Role.WAITING: "WAITING", Role.NOTE: "NOTE"}
+ROLE_TONES = {Role.LEAD: Tone.LEAD, Role.WAITING: Tone.WAITING, Role.NOTE: Tone.STRONG}
+ROLE_MARKS = {Role.LEAD: "!", Role.WAITING: "w", Role.NOTE: "i"}
+
+
+def role_word(incident: Incident, finding: Finding) -> str:
+    """``LOOK FIRST``, or ``NOBODY NAMED`` where a leading finding names no rank (a tie, a cycle, a missing dump)."""
+    if finding.role is Role.LEAD and not set(finding.ranks) & set(incident.leads):
+        return "NOBODY NAMED"
+    return ROLE_WORDS[finding.role]
+
+
+def group_of(incident: Incident, number: int | None) -> Group | None:
+    """The group with this id; None when there is none."""
+    return next((group for group in incident.groups if group.id == number), None)
+
+
+def lane_name(incident: Incident, group: int | None, lane: str | None) -> str:
+    """``"dp_3"``, ``"dp_3 p2p 0->1"``."""
+    found = group_of(incident, group)
+    name = found.label if found else "no group"
+    return name if lane in (None, COLLECTIVE) else f"{name} {lane}"
+
+
+def state_tone(state: CellState, *, differs: bool = False) -> Tone:
+    if differs or state in (CellState.NOT_REQUESTED, CellState.FAILED):
+        return Tone.LEAD
+    if state in (CellState.REQUESTED, CellState.STARTED):
+        return Tone.WAITING
+    return Tone.PLAIN if state.observed else Tone.UNKNOWN
+
+
+def ranks_text(ranks: Iterable[int]) -> str:
+    return fold_ranks(ranks, PARTS)
+
+
+def clock_time(ns: int | None) -> str:
+    """``"14:02:11.418"`` (UTC); "not recorded" for None."""
+    if ns is None:
+        return "not recorded"
+    moment = datetime.fromtimestamp(ns // 1_000_000_000, UTC)
+    return f"{moment:%H:%M:%S}.{ns % 1_000_000_000 // 1_000_000:03d}"
+
+
+def full_time(ns: int | None) -> str:
+    """``"2026-11-29 14:02:11.418 UTC"``."""
+    if ns is None:
+        return "not recorded"
+    return f"{datetime.fromtimestamp(ns // 1_000_000_000, UTC):%Y-%m-%d} {clock_time(ns)} UTC"
+
+
+def seconds(ns: int) -> str:
+    """A span of time: ``"0.6 s"``, ``"12 ms"``, ``"3 min 20 s"``."""
+    value = abs(ns) / 1e9
+    if value < 0.0995:
+        return f"{value * 1000:.0f} ms"
+    if value < 120:
+        return f"{value:.1f} s"
+    return f"{value // 60:.0f} min {value % 60:.0f} s"
+
+
+def clock_spread(incident: Incident, ranks: Iterable[int]) -> str:
+    """How far the clocks of these ranks' hosts may be apart, ``"clocks: ±0.2 s"``; says so where it was not measured."""
+    wanted = set(ranks)
+    known = [clock for clock in incident.clocks if wanted & set(clock.ranks)]
+    if not known or not wanted <= {rank for clock in known for rank in clock.ranks}:
+        return "clocks: not measured"
+    apart = max(clock.offset_ns for clock in known) - min(clock.offset_ns for clock in known)
+    return f"clocks: ±{seconds(apart + max(clock.spread_ns for clock in known))}"

@@ -1,0 +1,34 @@
+"""The way down from a cell: call, entry, stack, source, rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.tui.text.call import call_lines, call_title
+from hangview.tui.text.common import lane_name
+from hangview.tui.text.entry import entry_lines
+from hangview.tui.text.rank import rank_lines
+from hangview.tui.text.source import source_lines
+from hangview.tui.text.stack import stack_lines
+
+if TYPE_CHECKING:
+    from hangview.incident import Finding, Incident
+    from hangview.tui.place import Place
+    from hangview.tui.prose import Prose
+
+LEVELS = ("call", "entry", "stack", "source", "rank")
+
+
+def details(incident: Incident, place: Place, level: int, told: Finding | None = None) -> tuple[str, Prose]:
+    """Title and text of one level for the cell at ``place``; ``told`` is a finding that stands elsewhere on the screen."""
+    name = LEVELS[level]
+    call = incident.view.call(place.group, place.lane, place.seq)
+    if name == "call":
+        return call_title(incident, call), call_lines(incident, call, place.rank, told)
+    way = " › ".join(each.upper() if each == name else each for each in LEVELS)
+    title = f"{way} · rank {place.rank} · {lane_name(incident, place.group, place.lane)} {place.seq}"
+    if name == "entry":
+        return title, entry_lines(incident, call, place.rank)
+    if name == "stack":
+        return title, stack_lines(incident, call, place.rank)
+    return title, source_lines(incident, place.rank) if name == "source" else rank_lines(incident, place.rank)

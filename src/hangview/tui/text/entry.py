@@ -1,0 +1,137 @@
+"""One rank's entry at one call: requested, started, completed, as recorded and as read, and what was not recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.schema import CellState
+from hangview.text import count
+from hangview.tui.prose import Line, Prose, Tone, field, line
+from hangview.tui.text.common import clock_time, full_time, lane_name, state_tone
+
+if TYPE_CHECKING:
+    from hangview.incident import Call, Entry, Incident
+    from hangview.schema import Signature
+
+#: What would have to be there to know more, by state.
+_WOULD_TELL = {
+    CellState.NOT_REQUESTED: "this is evidence of absence: the dump covers this seq and the rank's records stop below it",
+    CellState.OVERWRITTEN: "a longer buffer (TORCH_FR_BUFFER_SIZE) would still hold it; whether the rank called is not known",
+    CellState.OMITTED: "only unfinished entries were dumped; a full dump would show it",
+    CellState.CUT: "the rest of the file would show it; whether the rank called is not known",
+    CellState.NO_DUMP: "a dump of this rank would tell; that there is none does not say that the rank did not call",
+    CellState.GROUP_ABSENT: "the rank never made this group, or stood in making it; its records of other groups may tell",
+    CellState.BEFORE_DUMP: "a later dump of this rank would tell; this one was written too early to know",
+    CellState.NOT_RECORDED: "neither a record nor a counter reaches here; whether the rank called is not known",
+}
+
+
+def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
+    """The pane for the cursor's cell; every part that a dump may hold is named, also where it was not recorded."""
+    cell = next((each for each in call.cells if each.rank == rank), None)
+    where = f"{lane_name(incident, call.group, call.lane)} {call.seq}"
+    if cell is None:
+        return (line((f"rank {rank} has no cell at {where}: no member called it there, or it is no member", Tone.UNKNOWN)),)
+    words = cell.state.word + (", differs from the majority" if cell.differs else "") + (", by its log" if cell.by_log else "")
+    lines = [line(f"rank {rank} at {where}: ", (words, state_tone(cell.state, differs=cell.differs)))]
+    if cell.reason:
+        lines.append(field("why", cell.reason))
+    if cell.state in _WOULD_TELL:
+        lines.append(field("so", (_WOULD_TELL[cell.state], Tone.UNKNOWN)))
+    if not cell.entries:
+        lines += _newest(incident, rank)
+    if len(cell.entries) > 1:
+        lines.append(line((f"{count(len(cell.entries), 'record')}: a coalesced batch", Tone.HEAD)))
+    for number, entry in enumerate(cell.entries[:8]):
+        if number:
+            lines.append(line((f"record {number + 1} of {len(cell.entries)}", Tone.HEAD)))
+        lines += _record_lines(incident, entry)
+    if len(cell.entries) > 8:
+        lines.append(line((f"and {count(len(cell.entries) - 8, 'more record')}", Tone.DIM)))
+    return tuple(lines)
+
+
+def _newest(incident: Incident, rank: int) -> list[Line]:
+    """The last thing that was recorded of a rank that has no entry here."""
+    newest = incident.view.newest_entries(rank, 1)
+    if not newest:
+        return [field("newest", ("no entry of this rank was recorded", Tone.UNKNOWN))]
+    entry = newest[0]
+    seq = entry.seq if entry.seq is not None else entry.p2p_seq
+    done = f", completed {clock_time(entry.completed_ns)}" if entry.completed_ns is not None else ", completion not recorded"
+    text = f"{entry.op.name} {seq}, {entry.reading.word}: requested {clock_time(entry.created_ns)} UTC{done}"
+    return [field("newest", text, ", over all its groups")]
+
+
+def _record_lines(incident: Incident, entry: Entry) -> list[Line]:
+    retired = ", retired" if entry.retired else ", not retired"
+    lines = [
+        field("state", f"{entry.state or 'none'}{retired}, as recorded → {entry.reading.word}, as read"),
+        field("requested", _time(entry.created_ns)),
+        field("started", _time(entry.started_ns)),
+        field("completed", _time(entry.completed_ns)),
+        field("duration", _or_not(f"{entry.duration_ms:,.3f} ms" if entry.duration_ms is not None else None)),
+        field("time-out", _or_not(f"{entry.timeout_ms / 1000:,.0f} s" if entry.timeout_ms is not None else None)),
+        field("operation", entry.op.text),
+        field("in", *_sizes(entry.signature, "in")),
+        field("out", *_sizes(entry.signature, "out")),
+        field("thread", _or_not(f"{entry.thread.id} {entry.thread.name}".strip() or None)),
+        field("record", *_identity(incident, entry)),
+    ]
+    missing = [name for name, value in _optional(entry).items() if value is None]
+    if missing:
+        lines.append(field("not recorded", (", ".join(missing), Tone.UNKNOWN), width=14))
+    return lines
+
+
+def _optional(entry: Entry) -> dict[str, object]:
+    """The parts that a recorder may leave out."""
+    return {
+        "time requested": entry.created_ns,
+        "time started": entry.started_ns,
+        "time completed": entry.completed_ns,
+        "duration": entry.duration_ms,
+        "time-out": entry.timeout_ms,
+        "dtypes": entry.signature.input_dtypes if entry.signature.input_sizes else (),
+        "stack": entry.stack or None,
+        "thread": entry.thread.id or entry.thread.name or None,
+        "record number": entry.record_id,
+    }
+
+
+def _time(ns: int | None) -> tuple[str, Tone]:
+    return full_time(ns), Tone.PLAIN if ns is not None else Tone.UNKNOWN
+
+
+def _or_not(text: str | None) -> tuple[str, Tone]:
+    return (text, Tone.PLAIN) if text is not None else ("not recorded", Tone.UNKNOWN)
+
+
+def _sizes(signature: Signature, side: str) -> list[tuple[str, Tone]]:
+    sizes, dtypes = (
+        (signature.input_sizes, signature.input_dtypes) if side == "in" else (signature.output_sizes, signature.output_dtypes)
+    )
+    if not sizes:
+        return [("no tensor recorded", Tone.UNKNOWN)]
+    shown = []
+    for at, shape in enumerate(sizes[:6]):
+        elements = 1
+        for extent in shape:
+            elements *= extent
+        dtype = dtypes[at] if dtypes is not None and at < len(dtypes) else "dtype not recorded"
+        shown.append(f"[{', '.join(f'{extent}' for extent in shape)}] {dtype}, {count(elements, 'element')}")
+    more = f" and {count(len(sizes) - 6, 'more tensor')}" if len(sizes) > 6 else ""
+    return [("; ".join(shown) + more, Tone.PLAIN)]
+
+
+def _identity(incident: Incident, entry: Entry) -> list[str]:
+    sources = incident.records.sources
+    path = sources[entry.source].path if entry.source < len(sources) else "unknown file"
+    parts = [
+        f"record_id {entry.record_id}" if entry.record_id is not None else None,
+        f"pg_id {entry.pg_id}" if entry.pg_id is not None else None,
+        f"seq {entry.seq}" if entry.seq is not None else None,
+        f"p2p_seq {entry.p2p_seq}" if entry.p2p_seq is not None else None,
+        f"op_id {entry.op_id}" if entry.op_id is not None else None,
+    ]
+    return [f"{path}, entry {entry.position} of the file, " + ", ".join(part for part in parts if part)]

@@ -1,0 +1,62 @@
+"""One finding, whole: what it rests on, what to compare first, what must not be concluded, and the steps that led to it."""
+
+from __future__ import annotations
+
+from hangview.incident import Finding, Incident, Role
+from hangview.text import name_ranks
+from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line
+from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, lane_name, role_word
+
+
+def finding_lines(incident: Incident, finding: Finding, *, number: str = "") -> Prose:
+    tone = ROLE_TONES[finding.role]
+    word = role_word(incident, finding)
+    lines: list[Line] = [
+        line(
+            (f"{word}  ", tone), (finding.summary, Tone.STRONG), (f"  {number}" if number else "", Tone.DIM), hang=len(word) + 2
+        )
+    ]
+    lines.append(line(*_about(incident, finding)))
+    if finding.compare_first:
+        lines.append(line(("compare first  ", Tone.HEAD), finding.compare_first, hang=15))
+    if finding.not_concluded:
+        lines.append(line(("must not be concluded", Tone.HEAD)))
+        lines += [item(each, mark="x ") for each in finding.not_concluded]
+    if finding.evidence:
+        lines.append(line(("evidence", Tone.HEAD)))
+        lines += [item(each.text) for each in finding.evidence]
+    if finding.steps:
+        lines.append(line(("how it was reached", Tone.HEAD)))
+        lines += [item(step, mark=f"{at}. ") for at, step in enumerate(finding.steps, 1)]
+    if not finding.evidence and not finding.steps:
+        lines += [BLANK, line(("no record is quoted for it", Tone.UNKNOWN))]
+    return tuple(lines)
+
+
+def _about(incident: Incident, finding: Finding) -> list[Span]:
+    parts = [finding.kind.value.replace("_", " "), f"{finding.side.value} side"]
+    if finding.group is not None:
+        at = f" {finding.seq}" if finding.seq is not None else ""
+        parts.append(f"{lane_name(incident, finding.group, finding.lane)}{at}")
+    if finding.others:
+        parts.append(f"{name_ranks(finding.ranks, 8)} against {name_ranks(finding.others, 8)}")
+    elif finding.ranks:
+        parts.append(name_ranks(finding.ranks, 8))
+    return [Span(" · ".join(parts), Tone.DIM)]
+
+
+def finding_choice(finding: Finding) -> Prose:
+    """The finding in the list: its sign and its summary."""
+    sign = ROLE_MARKS[finding.role]
+    tone = ROLE_TONES[finding.role]
+    return (line((f"{sign} ", tone), (finding.summary, tone if finding.role is Role.LEAD else Tone.PLAIN), hang=2),)
+
+
+def no_findings(incident: Incident) -> Prose:
+    """What stands in the list where there is no finding."""
+    if incident.lanes:
+        return (
+            line(("no finding: these files show no hang", Tone.GOOD)),
+            line("every call that was requested completed, and all members agree"),
+        )
+    return (line(("no finding: there was no call to compare", Tone.UNKNOWN)),)

@@ -1,0 +1,76 @@
+"""The lanes of all groups, leads first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from hangview.incident import COLLECTIVE, Role
+from hangview.text import escape
+from hangview.tui.grid.plane import label_ranks
+from hangview.tui.prose import Tone, line
+from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, group_of
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident, Lane
+    from hangview.tui.prose import Line
+
+_ORDER = {Role.LEAD: 0, None: 3, Role.NOTE: 2, Role.WAITING: 1}
+
+
+def sorted_lanes(incident: Incident) -> list[Lane]:
+    """Leads, waiting, notes, other divergences, not judged, agreeing; within those by group and lane."""
+
+    def place(lane: Lane) -> tuple[int, int, int, str]:
+        rest = 0 if lane.divergence is not None else 1 if not lane.judged else 2
+        return _ORDER[lane.role], rest, lane.group, lane.lane
+
+    return sorted(incident.lanes, key=place)
+
+
+def mark_of(lane: Lane) -> tuple[str, Tone]:
+    """The sign of a lane: ``!`` lead, ``w`` waiting, ``i`` note, ``d`` diverged, ``?`` not judged, ``.`` agrees."""
+    if lane.role is not None:
+        return ROLE_MARKS[lane.role], ROLE_TONES[lane.role]
+    if lane.divergence is not None:
+        return "d", Tone.LEAD
+    return ("?", Tone.UNKNOWN) if not lane.judged else (".", Tone.DIM)
+
+
+class Columns(NamedTuple):
+    """How wide the numbers of the list are."""
+
+    size: int
+    seq: int
+
+
+def columns_of(incident: Incident) -> Columns:
+    """Just wide enough for every lane."""
+    sizes = [len(f"{len(group.ranks):,}") for group in incident.groups]
+    seqs = [len(str(_seq(lane))) for lane in incident.lanes]
+    return Columns(max(sizes, default=1), max(seqs, default=1))
+
+
+def _seq(lane: Lane) -> int:
+    return lane.divergence if lane.divergence is not None else lane.front
+
+
+def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns) -> Line:
+    """``! dp_3      8   1820``: sign, name, members, the first divergence or else the newest seq; exactly ``width`` cells."""
+    sign, tone = mark_of(lane)
+    group = group_of(incident, lane.group)
+    name = escape(group.label) if group else "?"
+    members = ""
+    if lane.lane != COLLECTIVE:
+        members = f" {lane.lane}"
+    elif group and sum(each.label == group.label for each in incident.groups) > 1:
+        members = f" {label_ranks(sorted(group.ranks), 9)}"  # several groups go by this name
+    size = f"{len(group.ranks):,}" if group else "?"
+    tail = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
+    room = max(4, width - 2 - len(tail))
+    left = max(2, room - len(members))
+    if cell_len(name) > left:
+        name = set_cell_size(name, left - 1) + "…"
+    shown = set_cell_size(name + members, room)
+    return line((f"{sign} ", tone), (shown, tone if lane.role is Role.LEAD else Tone.PLAIN), (tail, Tone.DIM))

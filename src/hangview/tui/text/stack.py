@@ -1,0 +1,80 @@
+"""Stacks: torch's own frames folded, ranks grouped by equal stack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.text import count, name_ranks
+from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.incident import Call, Incident
+    from hangview.schema import StackFrame
+
+_TORCH = ("/torch/", "\\torch\\", "/torch_npu/")
+
+
+def is_torch(frame: StackFrame) -> bool:
+    """A frame of PyTorch itself: it says how the call was made, not where in the training it was."""
+    return any(part in frame.filename for part in _TORCH) or frame.filename.startswith(("torch/", "<frozen"))
+
+
+def own_frame(stack: Sequence[StackFrame]) -> StackFrame | None:
+    """The innermost frame that is not torch's; the innermost of all where there is none."""
+    return next((frame for frame in stack if not is_torch(frame)), stack[0] if stack else None)
+
+
+def short_frame(frame: StackFrame) -> str:
+    """``"forward (train.py:212)"``."""
+    name = frame.filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{frame.name} ({name}:{frame.line})"
+
+
+def frame_lines(stack: Sequence[StackFrame]) -> list[Line]:
+    """Innermost first; runs of torch's frames are one line with their number."""
+    lines: list[Line] = []
+    folded: list[StackFrame] = []
+
+    def flush() -> None:
+        if folded:
+            lines.append(item(f"{count(len(folded), 'frame')} of torch, from {short_frame(folded[0])}", Tone.DIM, indent=2))
+            folded.clear()
+
+    for frame in stack:
+        if is_torch(frame):
+            folded.append(frame)
+            continue
+        flush()
+        lines.append(line("  · ", (frame.name, Tone.STRONG), f"  {frame.filename}:{frame.line}", hang=4))
+    flush()
+    return lines
+
+
+def stack_lines(incident: Incident, call: Call, rank: int) -> Prose:
+    """The call's stacks, the cursor's rank first, then most ranks first; innermost frame first."""
+    stacks = incident.view.stacks(call.group, call.lane, call.seq)
+    lines: list[Line] = []
+    for ranks, stack in sorted(stacks, key=lambda each: rank not in each[0]):
+        here = " (the cursor's rank among them)" if rank in ranks and len(ranks) > 1 else ""
+        lines.append(line((f"{name_ranks(ranks, 12)}: {count(len(ranks), 'rank')}{here}", Tone.HEAD)))
+        lines += frame_lines(stack) if stack else [line(("  stack not recorded", Tone.UNKNOWN))]
+    listed = {each for ranks, _ in stacks for each in ranks}
+    without = [cell.rank for cell in call.cells if cell.rank not in listed]
+    if without:
+        lines.append(line((f"{name_ranks(without, 12)}: no entry here, so no stack of this call", Tone.UNKNOWN), hang=2))
+    if rank in without:
+        lines += _newest(incident, rank)
+    return tuple(lines)
+
+
+def _newest(incident: Incident, rank: int) -> list[Line]:
+    """Where a rank without an entry was at its newest one."""
+    newest = incident.view.newest_entries(rank, 1)
+    if not newest:
+        return [BLANK, line((f"rank {rank} has no entry at all", Tone.UNKNOWN))]
+    entry = newest[0]
+    seq = entry.seq if entry.seq is not None else entry.p2p_seq
+    head = line((f"rank {rank}'s newest entry of any group: {entry.op.name} {seq}", Tone.HEAD))
+    return [BLANK, head, *(frame_lines(entry.stack) or [line(("  stack not recorded", Tone.UNKNOWN))])]

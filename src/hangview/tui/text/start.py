@@ -1,0 +1,63 @@
+"""Before the first collective: which groups were made on which ranks, on which device, and which ranks have none yet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.text import count, fold_ranks, name_ranks
+from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
+from hangview.tui.text.source import ledger_lines
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
+
+
+def start_lines(incident: Incident) -> Prose:
+    """What can be said where there is no call to draw."""
+    if not incident.records.sources and not incident.groups:
+        return (
+            line((f"nothing was found under {', '.join(incident.paths)}", Tone.UNKNOWN)),
+            BLANK,
+            line("A dump is one file a rank, written when a collective times out. Where to:"),
+            item("TORCH_FR_DUMP_TEMP_FILE, or in older versions TORCH_NCCL_DEBUG_INFO_TEMP_FILE (a prefix; the rank is added)"),
+            item("else ~/.cache/torch/comm_lib_trace_rank_, in older versions /tmp/nccl_trace_rank_, on each node"),
+            BLANK,
+            line("While this screen watches, dumps that appear are read by themselves; r looks again now."),
+        )
+    lines: list[Line] = [line(("no collective call was recorded, so there is nothing to draw", Tone.UNKNOWN)), BLANK]
+    lines += [*_groups(incident), BLANK, *_devices(incident), BLANK, *ledger_lines(incident)]
+    return tuple(lines)
+
+
+def _groups(incident: Incident) -> list[Line]:
+    if not incident.groups:
+        return [line(("no group in any dump: the job may have ended before it made one", Tone.UNKNOWN))]
+    lines = [line(("groups that were made (making a group is no collective)", Tone.HEAD))]
+    read = set(incident.coverage.read)
+    for group in incident.groups[:40]:
+        have = set(group.ranks) & read
+        inferred = " (members inferred)" if group.inferred else ""
+        lines.append(item(f"{group.label}: {name_ranks(group.ranks, 10)}{inferred}; dumps of {count(len(have), 'member')}"))
+    if len(incident.groups) > 40:
+        lines.append(item(f"and {count(len(incident.groups) - 40, 'more group')}", Tone.DIM))
+    members = {rank for group in incident.groups for rank in group.ranks}
+    without = read - members
+    if without:
+        lines.append(item(f"{name_ranks(without, 10)}: in no group yet", Tone.UNKNOWN))
+    return lines
+
+
+def _devices(incident: Incident) -> list[Line]:
+    by_device: defaultdict[str, list[int]] = defaultdict(list)
+    for fact in incident.facts:
+        if fact.name == "device":
+            by_device[fact.value].extend(fact.ranks)
+    if not by_device:
+        return [line(("on which device: not recorded", Tone.UNKNOWN))]
+    lines = [line(("devices", Tone.HEAD))]
+    lines += [item(f"{device}: {name_ranks(ranks, 10)}") for device, ranks in sorted(by_device.items())]
+    unknown = set(incident.coverage.expected) - {rank for ranks in by_device.values() for rank in ranks}
+    if unknown:
+        lines.append(item(f"ranks {fold_ranks(unknown, 10)}: device not recorded", Tone.UNKNOWN))
+    return lines

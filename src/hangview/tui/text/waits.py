@@ -1,0 +1,214 @@
+"""Who waits for whom, across groups: leads at the top, below them those that wait; cycles are drawn as cycles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hangview.text import count, name_ranks
+from hangview.tui.place import Place
+from hangview.tui.prose import Line, Tone, line
+from hangview.tui.text.common import lane_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hangview.incident import Incident, Wait
+
+#: The tree stops here; what was left out is counted.
+LINES = 400
+PARTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Knot:
+    """Ranks that wait at one call for the same ranks."""
+
+    group: int
+    lane: str
+    seq: int
+    ranks: tuple[int, ...]
+    on: frozenset[int]
+    side: str
+    observed: bool
+
+
+WaitLine = tuple[Place | None, Line]
+
+
+def knots_of(waits: Iterable[Wait]) -> list[Knot]:
+    """Waits gathered: 1,023 ranks that wait for one are one knot."""
+    on: defaultdict[tuple[int, str, int, int], set[int]] = defaultdict(set)
+    told: dict[tuple[int, str, int, int], tuple[str, bool]] = {}
+    for wait in waits:
+        key = (wait.group, wait.lane, wait.seq, wait.rank)
+        on[key].add(wait.on)
+        side, observed = told.get(key, (wait.side.value, True))
+        told[key] = (side, observed and wait.observed)
+    gathered: defaultdict[tuple[int, str, int, frozenset[int], str, bool], list[int]] = defaultdict(list)
+    for key, ranks in on.items():
+        gathered[(*key[:3], frozenset(ranks), *told[key])].append(key[3])
+    knots = [
+        Knot(group, lane, seq, tuple(sorted(ranks)), targets, side, observed)
+        for (group, lane, seq, targets, side, observed), ranks in gathered.items()
+    ]
+    return sorted(knots, key=lambda knot: (knot.group, knot.lane, knot.seq, knot.ranks))
+
+
+def cycles_of(waits: Iterable[Wait]) -> list[tuple[int, ...]]:
+    """Sets of ranks that reach each other by waiting (strongly connected, more than one rank), lowest rank first."""
+    graph: defaultdict[int, set[int]] = defaultdict(set)
+    for wait in waits:
+        graph[wait.rank].add(wait.on)
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    inside: set[int] = set()
+    found: list[tuple[int, ...]] = []
+    for start in sorted(graph):
+        if start in order:
+            continue
+        work = [(start, iter(sorted(graph[start])))]
+        order[start] = low[start] = len(order)
+        stack.append(start)
+        inside.add(start)
+        while work:  # Tarjan without recursion: a chain of 4,096 ranks is too deep for it
+            rank, targets = work[-1]
+            for target in targets:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    stack.append(target)
+                    inside.add(target)
+                    work.append((target, iter(sorted(graph.get(target, ())))))
+                    break
+                if target in inside:
+                    low[rank] = min(low[rank], order[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[rank])
+                if low[rank] == order[rank]:
+                    members: list[int] = []
+                    while not members or members[-1] != rank:
+                        members.append(stack.pop())
+                        inside.discard(members[-1])
+                    if len(members) > 1:
+                        found.append(tuple(sorted(members)))
+    return sorted(found)
+
+
+def wait_lines(incident: Incident) -> list[WaitLine]:
+    """The tree as lines, each with where it leads."""
+    knots = knots_of(incident.waits)
+    if not knots:
+        return [(None, line(("nobody is known to wait for anybody", Tone.DIM)))]
+    by_target: defaultdict[int, list[Knot]] = defaultdict(list)
+    for knot in knots:
+        for target in knot.on:
+            by_target[target].append(knot)
+    lines: list[WaitLine] = []
+    drawn: set[Knot] = set()
+    for members in cycles_of(incident.waits):
+        lines += _cycle(incident, members, knots, drawn)
+        lines += _below(incident, members, by_target, drawn)
+    waiting = {wait.rank for wait in incident.waits}
+    roots: defaultdict[tuple[Knot, ...], list[int]] = defaultdict(list)
+    for target in sorted(set(by_target) - waiting):
+        roots[tuple(by_target[target])].append(target)
+    for ranks in sorted(roots.values(), key=lambda each: (not set(each) & set(incident.leads), each)):
+        lines.append(_root(incident, ranks, by_target[ranks[0]][0]))
+        lines += _below(incident, ranks, by_target, drawn)
+    if len(lines) > LINES:
+        more = len(lines) - LINES
+        lines = [*lines[:LINES], (None, line((f"and {count(more, 'more line')}", Tone.DIM)))]
+    return lines
+
+
+def _root(incident: Incident, ranks: Sequence[int], knot: Knot) -> WaitLine:
+    place = Place(knot.group, knot.lane, knot.seq, ranks[0])
+    if set(ranks) & set(incident.leads):
+        return place, line(
+            (name_ranks(ranks, PARTS), Tone.LEAD), "  look here first: others wait, and it waits for nobody", hang=2
+        )
+    missing = [rank for rank in ranks if rank in incident.coverage.missing]
+    why = (
+        "no dump, so what it waits for is not known"
+        if missing
+        else "waits for nobody as far as was recorded; not named as a lead"
+    )
+    return place, line((name_ranks(ranks, PARTS), Tone.UNKNOWN), f"  {why}", hang=2)
+
+
+def _words(incident: Incident, knot: Knot) -> Line:
+    verb = "waits" if len(knot.ranks) == 1 else "wait"
+    unseen = "" if knot.observed else ", no record could tell whether it asked"
+    side = f", {knot.side} side" if knot.side != "unknown" else ""
+    return line(
+        (name_ranks(knot.ranks, PARTS), Tone.WAITING),
+        f" {verb} in {lane_name(incident, knot.group, knot.lane)} {knot.seq} for {name_ranks(knot.on, PARTS)}{side}{unseen}",
+        (f"  {count(len(knot.ranks), 'rank')}" if len(knot.ranks) > 1 else "", Tone.DIM),
+    )
+
+
+def _indented(each: Line, depth: int) -> Line:
+    lead = "  " * depth + "← "
+    return line(lead, *each.spans, hang=len(lead))
+
+
+def _below(
+    incident: Incident, ranks: Sequence[int], by_target: Mapping[int, Sequence[Knot]], drawn: set[Knot]
+) -> list[WaitLine]:
+    """Everything that waits for ``ranks``, depth first, each knot once."""
+    lines: list[WaitLine] = []
+    work: list[tuple[Sequence[int], int]] = [(ranks, 1)]
+    pending: list[tuple[Knot, int]] = []
+    while work or pending:
+        if work:
+            targets, depth = work.pop()
+            fresh = [knot for target in targets for knot in by_target.get(target, ()) if knot not in drawn]
+            fresh = list(dict.fromkeys(fresh))
+            drawn.update(fresh)
+            pending = [*((knot, depth) for knot in fresh), *pending]
+        if pending:
+            knot, depth = pending.pop(0)
+            place = Place(knot.group, knot.lane, knot.seq, knot.ranks[0])
+            lines.append((place, _indented(_words(incident, knot), min(depth, 12))))
+            work.append((knot.ranks, depth + 1))
+    return lines
+
+
+def _cycle(incident: Incident, members: Sequence[int], knots: Sequence[Knot], drawn: set[Knot]) -> list[WaitLine]:
+    """The calls in which the members wait for each other, and the way round."""
+    inside = set(members)
+    ring = [knot for knot in knots if set(knot.ranks) & inside and knot.on & inside]
+    place = Place(ring[0].group, ring[0].lane, ring[0].seq, members[0]) if ring else None
+    head = line(
+        (f"cycle of {count(len(members), 'rank')}: {name_ranks(members, PARTS)}", Tone.LEAD),
+        "  each waits for another; no single rank is named",
+        hang=2,
+    )
+    lines: list[WaitLine] = [(place, head)]
+    for knot in ring:
+        drawn.add(knot)
+        lines.append((Place(knot.group, knot.lane, knot.seq, knot.ranks[0]), _indented(_words(incident, knot), 1)))
+    way = _way_round(members[0], {knot.ranks: knot.on & inside for knot in ring})
+    if way:
+        lines.append((place, line("  round: ", (" → ".join(str(rank) for rank in way), Tone.STRONG), hang=9)))
+    return lines
+
+
+def _way_round(start: int, arrows: Mapping[tuple[int, ...], frozenset[int]], most: int = 12) -> list[int]:
+    """The shortest way from ``start`` back to itself; empty when it is longer than ``most``."""
+    targets = {rank: on for ranks, on in arrows.items() for rank in ranks}
+    ways = [[start]]
+    seen = {start}
+    while ways and len(ways[0]) <= most:
+        way = ways.pop(0)
+        for target in sorted(targets.get(way[-1], ())):
+            if target == start:
+                return [*way, start]
+            if target not in seen:
+                seen.add(target)
+                ways.append([*way, target])
+    return []
