@@ -76,7 +76,7 @@ def test_a_library_user_needs_no_screen():
 
 
 def test_a_report_in_a_pipe_needs_neither_screen_nor_rich():
-    code = "from hangview import cli\nfrom hangview.demo import folder\ncli.run(['report', '--no-cache', str(folder())])"
+    code = "from hangview import cli\nfrom hangview.demo import folder\nassert cli.run(['report', '--no-cache', str(folder())]) == 1"
     assert not imported(code) & {"textual", "rich", "watchdog"}
 
 

@@ -151,6 +151,13 @@ def test_ten_lines_of_evidence_and_how_to_see_the_rest():
     assert "more:" not in whole
 
 
+def test_of_many_that_wait_those_that_wait_for_a_lead_come_first():
+    far = [replace(HELD, ranks=(number,), summary=f"rank {number} waits for rank 99, which waits too") for number in range(50)]
+    near = replace(HELD, ranks=(3,), others=(7,), summary="rank 3 did not request 9 of tp_0; rank 7 waits for it")
+    lines = to_text(incident(NOT_REQUESTED, *far[4:], near, leads=(3,))).splitlines()
+    assert lines[lines.index("waiting (explained by the above)") + 1].strip() == near.summary
+
+
 def test_coverage_folds_reasons_by_host_and_names_attempts_and_what_was_not_judged():
     missing = {12: "no file", 13: "no file", 20: "no file", 5: "refused"}
     made = incident(

@@ -63,6 +63,7 @@ def build(incident: Incident, *, everything: bool = False) -> Page:
         leads, waiting = waiting, []
     elif not leads and incident.verdict is Verdict.DIVERGENCE:  # a difference in a call that completed is the answer itself
         leads, notes = notes, []
+    waiting.sort(key=lambda finding: not set(finding.ranks) & set(incident.leads))  # what waits for a lead itself tells most
     limit = None if everything else FINDINGS
     shown = {"leads": leads[:limit], "waiting": waiting[:limit], "notes": notes[:limit]}
     hidden = {"leads": len(leads), "waiting": len(waiting), "notes": len(notes)}
