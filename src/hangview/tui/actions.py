@@ -11,8 +11,9 @@ from enum import StrEnum
 
 
 class Where(StrEnum):
-    """Where a key works. ``EVERYWHERE`` also covers the other places of the main screen, but no dialog."""
+    """Where a key works. ``EVERYWHERE`` covers all of the main screen, ``ALWAYS`` dialogs and the worksheet too."""
 
+    ALWAYS = "always"
     EVERYWHERE = "everywhere"
     GRID = "grid"
     LIST = "lists"
@@ -110,7 +111,15 @@ ACTIONS: tuple[Action, ...] = (
         "one level back; at the top: quit, with a word about an unsaved worksheet",
         footer=10,
     ),
-    Action("quit", ("ctrl+q",), "quit", "quit at once; the worksheet's draft is kept", priority=True, method="app.quit_now"),
+    Action(
+        "quit",
+        ("ctrl+q",),
+        "quit",
+        "quit at once; the worksheet's draft is kept",
+        (Where.ALWAYS,),
+        method="app.quit_now",
+        priority=True,
+    ),
     _move("move_up", ("up", "k"), "up"),
     _move("move_down", ("down", "j"), "down"),
     _move("move_left", ("left", "h"), "left", (Where.GRID,)),

@@ -12,7 +12,8 @@ from textual.events import Key, MouseDown
 
 from hangview.cli_errors import Exit, exit_code
 from hangview.text import count
-from hangview.tui.actions import Where, actions_in
+from hangview.tui.actions import Where
+from hangview.tui.bindings import bindings_for
 from hangview.tui.colours import DARK, LIGHT
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import PurePath
 
+    from textual.binding import BindingType
     from textual.events import Event
     from textual.message import Message
     from textual.screen import Screen
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from hangview.incident import Incident
     from hangview.tui import UiOptions
     from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
+    from hangview.tui.worksheet import WorksheetScreen
+    from hangview.worksheet.store import SaveResult
 
 SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
@@ -42,6 +46,7 @@ class HangviewApp(App[int], inherit_bindings=False):
     CSS_PATH: ClassVar[list[str | PurePath]] = [
         "main/main.tcss", "main/prompt.tcss", "prose_view.tcss", "grid/grid.tcss", "grid/map.tcss", "dialogs/dialogs.tcss",
     ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.ALWAYS)
     ENABLE_COMMAND_PALETTE = False
     TITLE = "hangview"
 
@@ -66,6 +71,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._progress = ""
         self._signal: int | None = None
         self._mouse_on = ui.mouse
+        self._sheet: WorksheetScreen | None = None
 
     def get_default_screen(self) -> Screen[None]:
         return self.main
@@ -116,6 +122,8 @@ class HangviewApp(App[int], inherit_bindings=False):
         if event.final:
             self._progress = ""
         self.main.take(event.incident, final=event.final)
+        if self._sheet is not None and event.final:
+            self._sheet.update_incident(event.incident)
         self._say_activity()
         if event.final and moved_by_hand and before is not None and _news(before, event.incident):
             self.main.say("the files say more than before: the banner has the answer, n goes to the first finding")
@@ -143,6 +151,38 @@ class HangviewApp(App[int], inherit_bindings=False):
             paused = self._looker.toggle_pause()
             self._say_activity()
             self.main.say("watching paused: = goes on, r looks once" if paused else "watching again")
+
+    # Worksheet
+
+    def sheet(self) -> WorksheetScreen | None:
+        """The worksheet, made when it is first wanted; None while there is no incident to fill it from."""
+        incident = self.main.incident
+        if self._sheet is None and incident is not None:
+            from hangview.tui.worksheet import SheetStore, WorksheetScreen
+
+            self._sheet = WorksheetScreen(SheetStore(), incident, ascii_only=self.main.ascii)
+            self.install_screen(self._sheet, "worksheet")
+        if self._sheet is None:
+            self.main.say("no worksheet yet: the files are being read")
+        return self._sheet
+
+    def action_worksheet(self) -> None:
+        if self.sheet() is not None:
+            self.push_screen("worksheet")
+
+    def action_send_finding(self) -> None:
+        finding, sheet = self.main.finding, self.sheet()
+        if sheet is not None:
+            self.main.say(sheet.add_finding(finding) if finding is not None else "there is no finding to send")
+
+    def action_save(self) -> None:
+        sheet = self.sheet()
+        if sheet is not None:
+            self.push_screen(sheet.save_dialog(), self._saved)
+
+    def _saved(self, result: SaveResult | None) -> None:
+        if result is not None:
+            self.main.say(f"worksheet: {result.message}")
 
     # Dialogs
 
@@ -180,13 +220,31 @@ class HangviewApp(App[int], inherit_bindings=False):
         return int(Exit.NOTHING if incident is None else exit_code(incident.verdict))
 
     def action_leave_program(self) -> None:
-        self.end(self.code())
+        """Quit, with a word about a worksheet that was changed and not saved."""
+        if self._sheet is None or not self._sheet.unsaved:
+            self.end(self.code())
+        else:
+            word = "The worksheet was not saved as a file. Its draft is kept and will be offered again."
+            self.push_screen(LeaveDialog(word, ascii_only=self.main.ascii), self._leave)
+
+    def _leave(self, answer: str | None) -> None:
+        if answer == "quit":
+            self.end(self.code())
+        elif answer == "save" and self._sheet is not None:
+            self.push_screen(self._sheet.save_dialog(), self._leave_saved)
+
+    def _leave_saved(self, result: SaveResult | None) -> None:
+        self._saved(result)
+        if result is not None and self._sheet is not None and not self._sheet.unsaved:
+            self.end(self.code())
 
     def action_quit_now(self) -> None:
         self.end(self.code())
 
     def end(self, code: int) -> None:
-        """Stop the threads and go; a look that is still going on is left to its daemon thread."""
+        """Keep the draft, stop the threads and go; a look that is still going on is left to its daemon thread."""
+        if self._sheet is not None:
+            self._sheet.flush()
         if self._looker is not None:
             self._looker.stop()
         self.exit(code, return_code=code)
@@ -209,11 +267,3 @@ class HangviewApp(App[int], inherit_bindings=False):
 
 def _news(before: Incident, after: Incident) -> bool:
     return [finding.summary for finding in before.findings] != [finding.summary for finding in after.findings]
-
-
-def bound_actions() -> set[str]:
-    """Everything that may be bound, for the test that nothing else is."""
-    return {action.run for place in Where for action in actions_in(place)}
-
-
-_ = LeaveDialog

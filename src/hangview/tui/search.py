@@ -27,7 +27,7 @@ def search(incident: Incident, typed: str, here: Place) -> list[Place]:
 
     ``rank 37``: that rank in each of its lanes, where it stands. ``seq 1820``: that call, in the present lane first.
     ``group dp``: lanes whose group's name or description holds the text. Anything else: a number is a rank; text is looked
-    for in groups, findings, operations and function names. Raises ``ValueError`` with one line for a rank or seq that is no number.
+    for in groups, findings, operations and function names. Raises ``ValueError`` with one line for a rank that is no number.
     """
     typed = typed.strip()
     if not typed:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.geometry import Offset
+
 from hangview.incident import COLLECTIVE, Role
 from hangview.schema import SourceStatus
 from hangview.text import count, fold_ranks
 from hangview.tui.glyphs import legend, words_of
 from hangview.tui.grid.plane import Plane, fold, standing_of
-from hangview.tui.grid.widget import Spot
+from hangview.tui.grid.widget import HEADER, Spot
 from hangview.tui.main.base import BaseScreen
 from hangview.tui.place import Place, lane_at, opening_of, place_of, same_place
 from hangview.tui.prose import BLANK, Tone, line, wrap
@@ -231,6 +233,14 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if self.hits:
             text = f"hit {self.hit_at + 1} of {len(self.hits)} · {text}"
         self.prose("status").show((line(text),))
+        self._point_terminal()
+
+    def _point_terminal(self) -> None:
+        """The terminal's own cursor on the cell: hidden, but braille displays and screen magnifiers follow it."""
+        grid = self.grid
+        column = grid.label_width + (grid.column_of(grid.cursor.seq) - grid.left) * grid.cell_width
+        row = HEADER + grid.row_of.get(grid.cursor.rank, 0) - grid.topmost
+        self.app.cursor_position = grid.content_region.offset + Offset(column, row)
 
     def shown_place(self) -> Place | None:
         """What the details are about: the cursor's cell, or the line of the wait view that is pointed at."""

@@ -68,7 +68,7 @@ def findings_at(incident: Incident, call: Call) -> list[Finding]:
 
 
 def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None = None) -> Prose:
-    """The whole pane for one call, worst first; ``rank`` is under the cursor, ``told`` a finding that is on the screen already."""
+    """The whole pane for one call, worst first; ``rank`` is under the cursor, ``told`` a finding that is on screen already."""
     lines: list[Line] = []
     for finding in [each for each in findings_at(incident, call) if each is not told][:3]:
         word = role_word(incident, finding)

@@ -35,7 +35,7 @@ def help_lines(*, ascii_only: bool, keys: Mapping[str, str] | None = None) -> Pr
     """The whole page. ``keys`` are the live keys by action id, where a key map changed them."""
     live = keys or {}
     lines: list[Line] = [line(("keys everywhere", Tone.HEAD))]
-    lines += [_key(action, live) for action in ACTIONS if Where.EVERYWHERE in action.where]
+    lines += [_key(action, live) for action in ACTIONS if set(action.where) & {Where.EVERYWHERE, Where.ALWAYS}]
     lines += [BLANK, line(("moving, in the grid, lists and texts", Tone.HEAD))]
     moving = [action for action in ACTIONS if set(action.where) & {Where.GRID, Where.LIST, Where.TEXT}]
     lines += [_key(action, live) for action in moving]

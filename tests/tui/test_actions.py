@@ -1,0 +1,143 @@
+"""One table of actions; nothing is bound outside it, and everything that is bound can be done."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+from textual.dom import DOMNode
+from textual.widgets import Input
+
+import hangview.tui
+from hangview.tui.actions import ACTIONS, Where, actions_in, key_line, show_key, show_keys
+from hangview.tui.app import HangviewApp
+from hangview.tui.dialogs.help import HelpDialog
+from hangview.tui.dialogs.leave import LeaveDialog
+from hangview.tui.dialogs.palette import PaletteDialog, matching
+from hangview.tui.grid.moves import MovableGrid
+from hangview.tui.main.prompt import Prompt
+from hangview.tui.main.screen import MainScreen
+from hangview.tui.prose import plain
+from hangview.tui.prose_view import ChoiceView, ProseView
+from hangview.tui.text.help import help_lines
+from tests.support.incidents import four_ranks
+from tests.tui.screens import showing
+
+PLACES: dict[Where, type] = {
+    Where.ALWAYS: HangviewApp,
+    Where.EVERYWHERE: MainScreen,
+    Where.GRID: MovableGrid,
+    Where.LIST: ChoiceView,
+    Where.TEXT: ProseView,
+    Where.PROMPT: Prompt,
+    Where.PALETTE: PaletteDialog,
+    Where.DIALOG: HelpDialog,
+    Where.QUESTION: LeaveDialog,
+}
+
+
+def our_classes():
+    """Every textual class of the package but the worksheet's, which has a table of its own."""
+    for module in pkgutil.walk_packages(hangview.tui.__path__, "hangview.tui."):
+        if ".worksheet" not in module.name:
+            for found in vars(importlib.import_module(module.name)).values():
+                if inspect.isclass(found) and issubclass(found, DOMNode) and found.__module__ == module.name:
+                    yield found
+
+
+def test_classes_bind_only_what_the_table_says():
+    known = {(key, action.run) for action in ACTIONS for key in action.keys}
+    bound = set()
+    for found in our_classes():
+        for key, bindings in found._merged_bindings.key_to_bindings.items():  # type: ignore[union-attr]
+            bound |= {(key, binding.action) for binding in bindings}
+    assert bound == known
+
+
+async def test_nothing_is_bound_on_the_running_screen_but_the_table():
+    """Also what textual itself binds to apps and screens: only text fields keep their own editing keys."""
+    known = {(key, action.run) for action in ACTIONS for key in action.keys}
+    async with showing(four_ranks()) as (app, _):
+        nodes: list[DOMNode] = [app, app.screen, *app.screen.walk_children(DOMNode)]
+        for node in nodes:
+            if isinstance(node, Input):
+                continue
+            for key, bindings in node._bindings.key_to_bindings.items():
+                for binding in bindings:
+                    assert (key, binding.action) in known, f"{node} binds {key}"
+
+
+def test_every_action_has_a_method():
+    for action in ACTIONS:
+        name = action.run.partition("(")[0]
+        for place in action.where:
+            owner = HangviewApp if name.startswith("app.") else PLACES[place]
+            assert hasattr(owner, f"action_{name.removeprefix('app.')}"), action.id
+
+
+@pytest.mark.parametrize("place", list(Where))
+def test_no_key_means_two_things_in_one_place(place):
+    keys = [key for action in actions_in(place) for key in action.keys]
+    assert len(keys) == len(set(keys))
+
+
+def test_moves_do_not_hide_what_works_everywhere():
+    everywhere = {key for action in actions_in(Where.EVERYWHERE) for key in action.keys}
+    for place in (Where.ALWAYS, Where.GRID, Where.LIST, Where.TEXT):
+        assert not everywhere & {key for action in actions_in(place) for key in action.keys}
+
+
+def test_keys_that_terminals_eat_are_not_used():
+    """^S and ^Q stop and start output on old lines (quit is also q), ^A is screen's, ^Z suspends."""
+    keys = {key for action in ACTIONS for key in action.keys}
+    assert not keys & {"ctrl+s", "ctrl+a", "ctrl+z", "ctrl+i", "ctrl+m", "ctrl+h"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "action"),
+    [
+        ("n", "next_finding"), ("N", "previous_finding"), ("e", "next_problem"), ("E", "previous_problem"),
+        (">", "next_change"), ("<", "previous_change"), ("/", "search"), ("f", "filter"), ("m", "mark"), ("u", "unfold"),
+        ("+", "zoom_in"), ("-", "zoom_out"), ("tab", "next_pane"), ("enter", "details"), ("esc", "back"), ("w", "worksheet"),
+        ("s", "save"), ("y", "copy"), ("r", "look_again"), ("=", "pause"), (":", "palette"), ("^P", "palette"), ("?", "help"),
+        ("F1", "help"), ("q", "leave"), ("^Q", "quit"), ("F2", "mouse"), ("h", "move_left"), ("j", "move_down"),
+        ("k", "move_up"), ("l", "move_right"), ("g", "top"), ("G", "bottom"), ("home", "row_start"), ("end", "row_end"),
+        ("^D", "half_down"), ("^U", "half_up"), ("page up", "page_up"), ("page down", "page_down"), ("1", "pane_groups"),
+        ("2", "pane_grid"), ("3", "pane_details"), ("4", "pane_findings"), ("5", "pane_waits"),
+    ],
+)  # fmt: skip
+def test_promised_keys(keys, action):
+    """The keys that the documentation promises."""
+    found = next(each for each in ACTIONS if each.id == action)
+    assert keys in [show_key(key) for key in found.keys]
+
+
+def test_help_lists_every_key():
+    text = plain(help_lines(ascii_only=False))
+    for action in (*actions_in(Where.EVERYWHERE), *actions_in(Where.GRID)):
+        assert show_keys(action) in text
+        assert action.help in text
+
+
+def test_help_shows_changed_keys():
+    assert "F9" in plain(help_lines(ascii_only=False, keys={"worksheet": "f9"}))
+
+
+def test_key_line_begins_with_the_next_finding():
+    assert key_line()[0] == ("n", "next finding")
+
+
+def test_palette_finds_by_words_and_by_name_first():
+    assert matching("worksheet")[0].id in ("worksheet", "send_finding", "save")
+    assert [action.id for action in matching("files at again")] == ["look_again"]
+    assert matching("no such thing") == []
+
+
+async def test_quit_works_over_a_dialog():
+    async with showing(four_ranks()) as (app, pilot):
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HelpDialog)
+        await pilot.press("ctrl+q")
+    assert app.return_value == 1
