@@ -29,9 +29,11 @@ def wrong(plan: Plan, incident: Incident) -> list[str]:
     if kind := truth.wrong(incident.leads):
         said.append(f"{kind}: named {list(incident.leads)}, expected {list(truth.expected)}, allowed {list(truth.allowed)}")
     if how.producer != "hook":  # it never says that a call is over, so a hang in which all made their calls is not to be seen
-        verdict = Verdict.DIVERGENCE if truth.hangs else Verdict.NO_HANG
-        if incident.verdict != verdict:
-            said.append(f"verdict: {incident.verdict}, expected {verdict}")
+        verdicts = {Verdict.DIVERGENCE if truth.hangs else Verdict.NO_HANG}
+        if not truth.hangs and how.only_active:
+            verdicts.add(Verdict.NOT_ENOUGH_EVIDENCE)  # everything was left out: nothing to compare
+        if incident.verdict not in verdicts:
+            said.append(f"verdict: {incident.verdict}, expected {' or '.join(sorted(verdicts))}")
     status = {source.rank: source.status for source in incident.records.sources if source.kind is SourceKind.DUMP}
     whole = set(range(plan.outcome.job.world)) - how.missing - how.cut.keys() - how.early.keys()
     unread = sorted(rank for rank in whole if status.get(rank) is not SourceStatus.READ)

@@ -10,10 +10,12 @@ from tests.jobs.simulate import members, run
 if TYPE_CHECKING:
     import random
 
-    from tests.jobs.model import Job, Part, Program
+    from tests.jobs.model import Call, Job, Part, Program
 
 FAULTS = ("none", "stop", "first", "op", "size", "dtype", "swap", "skip", "repeat", "stall", "two", "stop+size")
 
+#: The sizes of an all-to-all may differ; a barrier has neither size nor dtype of the caller's.
+_NO_CHANGE = {"size": ("all_to_all_single", "all_reduce_barrier"), "dtype": ("all_reduce_barrier",)}
 _OTHER_DTYPE = {"Float": "Half", "BFloat16": "Float"}
 
 
@@ -70,17 +72,17 @@ def _two(job: Job, rng: random.Random) -> Job:
 
 
 def _args(fault: str, job: Job, rng: random.Random) -> Job:
-    """A rank makes a collective with another operation, size or dtype. Sizes of an all-to-all may differ: not those."""
+    """A rank makes a collective with another operation, size or dtype."""
     change = {"op": _other_op, "size": _other_size, "dtype": _other_dtype}[fault]
     while True:
         rank = _pick(job, rng)
         program = job.programs[rank]
         index = _place(program, rng)
         call = program[index]
-        if call.batch or call.is_p2p or (fault == "size" and call.parts[0].op.startswith("all_to_all")):
+        if not _changeable(fault, call):
             if rng.random() < 0.02 and call.is_p2p and fault == "size":
                 break  # now and then a send that is longer than its receive
-            if not any(not c.batch and not c.is_p2p for c in program[len(program) // 4 : len(program) * 3 // 4]):
+            if not any(_changeable(fault, c) for c in program[len(program) // 4 : len(program) * 3 // 4]):
                 return _stop(job, rng)
             continue
         break
@@ -88,6 +90,10 @@ def _args(fault: str, job: Job, rng: random.Random) -> Job:
     changed = replace(call, parts=(change(call.parts[0]), *call.parts[1:]))
     job = job.with_program(rank, [*program[:index], changed, *program[index + 1 :]])
     return replace(job, injected=job.injected | {rank}, fault=fault, what=f"{job.what}; {what}" if job.what else what)
+
+
+def _changeable(fault: str, call: Call) -> bool:
+    return not (call.batch or call.is_p2p or call.parts[0].op in _NO_CHANGE.get(fault, ()))
 
 
 def _other_op(part: Part) -> Part:

@@ -81,7 +81,7 @@ def _recording(outcome: Outcome, producer: str, rng: random.Random) -> Recording
         offsets=tuple(rng.uniform(-0.3, 0.3) if rng.random() < 0.8 else rng.uniform(-3600, 3600) for _ in range(8)),
         prefix=rng.choice(("nccl_trace_rank_", "comm_lib_trace_rank_", "trace_")),
     )
-    if nccl and outcome.hangs and rng.random() < 0.1:
+    if nccl and outcome.hangs and not how.only_active and rng.random() < 0.1:  # what looks completed would be left out
         how = replace(how, aborted=frozenset(rng.sample(range(job.world), job.world // 2)))
     if fault != "none" and rng.random() < 0.3:
         how = _spoil(outcome, how, rng)
@@ -93,7 +93,7 @@ def _spoil(outcome: Outcome, how: Recording, rng: random.Random) -> Recording:
     job = outcome.job
     some = sorted(job.injected) if job.injected and rng.random() < 0.5 else range(job.world)
     rank = rng.choice(some)
-    way = rng.choice(("missing", "cut", "early"))
+    way = rng.choice(("missing", "cut", "early" if how.producer != "hook" else "cut"))  # a hook never shows that a call is over
     if way == "missing":
         more = {rng.randrange(job.world)} if rng.random() < 0.3 and job.world > 4 else set()
         return replace(how, missing=frozenset({rank} | (more - set(job.injected))))
@@ -104,7 +104,7 @@ def _spoil(outcome: Outcome, how: Recording, rng: random.Random) -> Recording:
 
 
 def _early(outcome: Outcome, rank: int, rng: random.Random) -> float | None:
-    """A moment at which a rank's dump shows that it is too old: a call that it had not made yet is over on another rank."""
+    """A moment at which a rank's dump shows that it is too old: calls that it had not made yet are over on other ranks."""
     calls = outcome.ranks[rank]
     over = [
         made.made
@@ -113,4 +113,4 @@ def _early(outcome: Outcome, rank: int, rng: random.Random) -> float | None:
     ]
     if len(over) < 10:
         return None
-    return rng.choice(over[len(over) // 4 : -2]) - 1e-6
+    return rng.choice(over[len(over) // 4 : -3]) - 1e-6

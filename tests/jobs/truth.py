@@ -83,6 +83,8 @@ def _stopped(outcome: Outcome, how: Recording, made: dict[Key, dict[int, int]]) 
         if not witnesses:
             continue
         waited |= absent
+        if how.producer == "gloo" and key.group and len(absent) > 1:
+            continue  # no members recorded: those absent may be a group of their own with the same name
         if any(map(how.whole, witnesses)):
             shown |= {rank for rank in absent if how.whole(rank) and _covers(outcome, how, rank, key)}
     return {rank for rank in shown if outcome.idle(rank)}, waited
@@ -105,13 +107,17 @@ def _covers(outcome: Outcome, how: Recording, rank: int, key: Key) -> bool:
     return any(call.group == group for call in calls[len(calls) - (how.ring or 0) // 4 :])
 
 
+def _over(outcome: Outcome, made: dict[Key, dict[int, int]], key: Key) -> bool:
+    return all(outcome.ranks[rank][index].ended is not None for rank, index in made[key].items())
+
+
 def _minorities(outcome: Outcome, how: Recording, made: dict[Key, dict[int, int]]) -> tuple[set[int], set[int]]:
     """Ranks that made another call than most: against more than half of all members, and against most of those seen."""
     strict: set[int] = set()
     loose: set[int] = set()
     seen_groups = set()
     for key in sorted(key for key in made if not key.is_p2p):
-        there = {rank: index for rank, index in made[key].items() if how.whole(rank) or rank in how.cut}
+        there = {rank: index for rank, index in made[key].items() if how.whole(rank)}
         sides = {rank: outcome.ranks[rank][index].call.wire for rank, index in there.items()}
         counts = Counter(sides.values()).most_common()
         if len(counts) < 2 or key.group in seen_groups:
@@ -121,6 +127,8 @@ def _minorities(outcome: Outcome, how: Recording, made: dict[Key, dict[int, int]
             continue
         odd = {rank for rank, side in sides.items() if side != counts[0][0]}
         loose |= odd
-        if 2 * counts[0][1] > len(members(outcome.job, key)):
-            strict |= {rank for rank in odd if how.whole(rank)}
+        if 2 * counts[0][1] > len(members(outcome.job, key)) and not any(
+            unfinished < key for unfinished in made if unfinished.group == key.group and not _over(outcome, made, unfinished)
+        ):
+            strict |= odd  # else an earlier call of the group is what holds everybody
     return strict, loose
