@@ -19,7 +19,9 @@ FORM_ACTIONS = (
     _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=7),
     _action("drafts", ("d",), "drafts", "earlier drafts of this incident"),
     *(
-        _action(f"section({number})", (str(number),), f"section {number}", f"section {number}", footer=3 if number == 1 else 0)
+        _action(
+            f"section({number})", (str(number),), "to 8 section", f"section {number} at the top", footer=3 if number == 1 else 0
+        )
         for number in range(1, 9)
     ),
     _action("down", ("down", "j"), "down", "scroll down"),
@@ -38,8 +40,15 @@ EVERYWHERE_ACTIONS = (
     _action("save_here", ("f5",), "save", "save, also from inside a field"),
     _action("editor", ("f4",), "editor", "edit the field in $VISUAL or $EDITOR"),
 )
+#: The key line outside of fields and inside of them, the most wanted first.
+FORM_FOOTER = tuple(sorted((a for a in (*FORM_ACTIONS, *EVERYWHERE_ACTIONS) if a.footer), key=lambda action: action.footer))
+TEXT_FOOTER = tuple(
+    next(action for action in EVERYWHERE_ACTIONS if key in action.keys) for key in ("escape", "tab", "f5", "f4", "shift+tab")
+)
 #: Inside one-line fields; text areas have undo of their own.
 LINE_ACTIONS = (_action("undo", ("ctrl+z",), "undo", "back to what the field held before"),)
+#: On a line to tick.
+TICK_ACTIONS = (_action("tick", ("space", "x"), "tick", "tick or untick the line"),)
 #: On the question whether to replace a file.
 REPLACE_ACTIONS = (
     _action("replace", ("r",), "replace", "replace the file; what it holds stays beside it with a ~"),
@@ -47,6 +56,8 @@ REPLACE_ACTIONS = (
 )
 #: On dialogs of the worksheet.
 DIALOG_ACTIONS = (_action("cancel", ("escape",), "back", "close without a change"),)
+#: On the preview.
+PREVIEW_ACTIONS = (_action("cancel", ("escape", "p", "q"), "back", "close the preview"),)
 DRAFT_ACTIONS = (
     _action("take_draft", ("enter",), "go on", "go on with the draft"),
     _action("begin_anew", ("n",), "begin anew", "leave the drafts as they are"),
@@ -55,15 +66,17 @@ DRAFT_ACTIONS = (
 )
 CHANGE_ACTIONS = (
     _action("take_ticked", ("enter",), "take over", "take over what is ticked, leave the rest and do not offer it again"),
-    _action("tick_none", ("x",), "tick none", "tick all or none"),
+    _action("tick_all", ("a",), "all or none", "tick all or none"),
 )
 
 ACTIONS = (
     *FORM_ACTIONS,
     *EVERYWHERE_ACTIONS,
     *LINE_ACTIONS,
+    *TICK_ACTIONS,
     *REPLACE_ACTIONS,
     *DIALOG_ACTIONS,
+    *PREVIEW_ACTIONS,
     *DRAFT_ACTIONS,
     *CHANGE_ACTIONS,
 )

@@ -1,0 +1,40 @@
+"""Textual bindings and key lines from the table of keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+
+from hangview.tui.actions import show_key
+from hangview.tui.prose import Line, Span, Tone, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.binding import BindingType
+
+    from hangview.tui.actions import Action
+
+
+def bind(actions: Sequence[Action]) -> list[BindingType]:
+    """Bindings; their ids are the actions', for key maps."""
+    return [
+        Binding(",".join(action.keys), action.run, action.label, show=False, tooltip=action.help, id=action.id)
+        for action in actions
+    ]
+
+
+def key_line(actions: Sequence[Action], width: int) -> Line:
+    """As many keys with their words as fit, the most wanted first."""
+    spans: list[Span] = []
+    used = 0
+    for action in actions:
+        key = show_key(action.keys[0])
+        cells = len(key) + len(action.label) + (3 if spans else 1)
+        if used + cells > width:
+            break
+        used += cells
+        spans += [Span("  ")] if spans else []
+        spans += [Span(key, Tone.KEY), Span(f" {action.label}", Tone.DIM)]
+    return line(*spans)

@@ -1,0 +1,56 @@
+"""A field in the editor that the person has set."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from hangview.worksheet.files import reason
+
+
+class EditorError(Exception):
+    """The editor could not be used; the message says why in one line."""
+
+
+def editor_command() -> list[str]:
+    """``$VISUAL``, else ``$EDITOR``, else vi, with its options."""
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(os.environ.get(name, ""))
+        except ValueError as error:
+            raise EditorError(f"${name} cannot be understood: {error}") from error
+        if command:
+            return command
+    return ["vi"]
+
+
+def edit(text: str) -> str:
+    """What the editor leaves of ``text``; the line end that editors add is taken off again. Raises EditorError.
+
+    The terminal has to be free for it. A text that the editor left behind when it failed stays where it is and is named.
+    """
+    command = editor_command()
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="hangview-", suffix=".md", encoding="utf-8", newline="", delete=False
+        ) as file:
+            file.write(text)
+        path = Path(file.name)
+    except OSError as error:
+        raise EditorError(f"no temporary file for the editor: {reason(error)}") from error
+    try:
+        code = subprocess.run([*command, str(path)], check=False).returncode
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise EditorError(f"{command[0]} cannot be started: {error.strerror}") from error
+    if code:
+        raise EditorError(f"{command[0]} ended with {code}; what it wrote is in {path}")
+    try:
+        after = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EditorError(f"what {command[0]} left in {path} cannot be read") from error
+    path.unlink(missing_ok=True)
+    return after if text.endswith("\n") else after.removesuffix("\n")

@@ -1,0 +1,270 @@
+"""The fields of the form: label with its mark, what the evidence says, and the control for what a person writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Select, TextArea
+
+from hangview.tui.prose import to_ascii
+from hangview.tui.worksheet.bindings import bind
+from hangview.tui.worksheet.keys import LINE_ACTIONS
+from hangview.tui.worksheet.lines import Lines
+from hangview.tui.worksheet.tick import Tick
+from hangview.tui.worksheet.words import kept_lines, label_line, shown_evidence
+from hangview.worksheet.layout import BLANK, FieldKind
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.events import Focus
+    from textual.widget import Widget
+
+    from hangview.worksheet.model import Field
+
+
+class LineInput(Input):
+    """One line with a way back to what it held when it got the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bind(LINE_ACTIONS)
+
+    def __init__(self, value: str) -> None:
+        super().__init__(value, placeholder=BLANK, select_on_focus=False, compact=True)
+        self.cursor_blink = False
+        self._before = value
+
+    def on_focus(self, event: Focus) -> None:  # noqa: ARG002
+        self._before = self.value
+
+    def action_undo(self) -> None:
+        self.value, self._before = self._before, self.value
+
+
+class TextInput(TextArea):
+    """Several lines. ``given`` is what it was given, and what that looks like in it: white space of other systems may not
+    survive in a terminal's field, and what nobody edited must not count as typed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, compact=True, highlight_cursor_line=False)
+        self.cursor_blink = False
+        self._given = (text, self.text)
+
+    @property
+    def typed(self) -> str:
+        given, looks = self._given
+        return given if self.text == looks else self.text
+
+    def put(self, text: str) -> None:
+        """Show ``text``, if it is not what is shown; undo goes back over it."""
+        if text != self.typed:
+            cursor = self.cursor_location
+            self.replace(text, self.document.start, self.document.end)
+            self._given = (text, self.text)
+            self.move_cursor(cursor)
+
+
+class FieldBox(Vertical, inherit_bindings=False):
+    """One field. Says :class:`Typed` and :class:`Ticked`; :meth:`show` takes a field with the same key."""
+
+    class Typed(Message):
+        def __init__(self, key: str, text: str) -> None:
+            super().__init__()
+            self.key = key
+            self.text = text
+
+    class Ticked(Message):
+        def __init__(self, key: str, index: int, checked: bool) -> None:
+            super().__init__()
+            self.key = key
+            self.index = index
+            self.checked = checked
+
+    def __init__(self, field: Field, *, ascii_only: bool) -> None:
+        super().__init__(classes="field")
+        self.field = field
+        self._ascii = ascii_only
+        self._label = Lines((label_line(field),), ascii_only=ascii_only, classes="field-label")
+        self._evidence = Lines(shown_evidence(field), ascii_only=ascii_only, classes="field-evidence")
+        self._kept = Lines(kept_lines(field.kept), ascii_only=ascii_only, classes="field-kept")
+
+    @property
+    def control(self) -> Widget:
+        """What takes the focus."""
+        raise NotImplementedError  # pragma: no cover - each kind of field has one
+
+    @property
+    def fits(self) -> bool:
+        """Whether this kind of box can still show the field."""
+        return True
+
+    def put(self, field: Field) -> None:
+        """Bring the control to what the field holds, where it does not hold it already."""
+
+    def show(self, field: Field) -> None:
+        """Show a newer version of the field; what is being typed and the cursor stay where they are."""
+        if field == self.field:
+            return
+        self.field = field
+        self._label.show((label_line(field),))
+        self._evidence.show(shown_evidence(field))
+        self._kept.show(kept_lines(field.kept))
+        self.put(field)
+
+    def relabel(self, field: Field) -> None:
+        """Take over what only the mark and the evidence show of an edit that was made in this box."""
+        self.field = field
+        self._label.show((label_line(field),))
+        self._evidence.show(shown_evidence(field))
+
+
+class LineBox(FieldBox):
+    """A line: its value stands in the control, prefilled or typed."""
+
+    def __init__(self, field: Field, *, ascii_only: bool) -> None:
+        super().__init__(field, ascii_only=ascii_only)
+        self._input = LineInput(field.value)
+
+    @property
+    def control(self) -> LineInput:
+        return self._input
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(self._label, self._input, classes="field-row")
+        yield self._evidence
+        yield self._kept
+
+    def put(self, field: Field) -> None:
+        # While it has the focus an empty field stays empty, though the evidence's value stands again once it is left.
+        if self._input.value != field.value and not (self._input.has_focus and not self._input.value):
+            self._input.value = field.value
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Typed(self.field.key, event.value))
+
+    @on(Input.Blurred)
+    def _left(self, event: Input.Blurred) -> None:
+        event.stop()
+        self.put(self.field)
+
+
+class ChoiceBox(FieldBox):
+    """One of a few answers; one that a hand wrote into the file is offered too."""
+
+    def __init__(self, field: Field, *, ascii_only: bool) -> None:
+        super().__init__(field, ascii_only=ascii_only)
+        self._known = self._options(field)
+        self._select: Select[str] = Select(
+            self._known, prompt=BLANK, value=field.value or Select.NULL, compact=True, type_to_search=False
+        )
+
+    def _options(self, field: Field) -> list[tuple[str, str]]:
+        known = [*field.options, *([field.value] if field.value and field.value not in field.options else [])]
+        return [(to_ascii(option) if self._ascii else option, option) for option in known]
+
+    @property
+    def control(self) -> Select[str]:
+        return self._select
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(self._label, self._select, classes="field-row")
+        yield self._evidence
+        yield self._kept
+
+    def put(self, field: Field) -> None:
+        with self._select.prevent(Select.Changed):
+            known = self._options(field)
+            if known != self._known:
+                self._known = known
+                self._select.set_options(known)
+            self._select.value = field.value or Select.NULL
+
+    @on(Select.Changed)
+    def _changed(self, event: Select.Changed) -> None:
+        event.stop()
+        value = event.value
+        self.post_message(self.Typed(self.field.key, value if isinstance(value, str) else ""))
+
+
+class TextBox(FieldBox):
+    """Prefilled lines above, a text area for what a person writes below."""
+
+    def __init__(self, field: Field, *, ascii_only: bool) -> None:
+        super().__init__(field, ascii_only=ascii_only)
+        self._area = TextInput(field.typed)
+        self._area.placeholder = _placeholder(field)
+
+    @property
+    def control(self) -> Widget:
+        return self._area
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._evidence
+        yield self._area
+        yield self._kept
+
+    def put(self, field: Field) -> None:
+        self._area.placeholder = _placeholder(field)
+        self._area.put(field.typed)
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.post_message(self.Typed(self.field.key, self._area.typed))
+
+
+class ChecklistBox(TextBox):
+    """Lines to tick; a text area below, as notes belong to them."""
+
+    def __init__(self, field: Field, *, ascii_only: bool) -> None:
+        super().__init__(field, ascii_only=ascii_only)
+        self._ticks = [Tick(item.text, checked=item.checked, ascii_only=ascii_only) for item in field.items]
+
+    @property
+    def fits(self) -> bool:
+        return len(self._ticks) == len(self.field.items)
+
+    @property
+    def control(self) -> Widget:
+        """The first thing to tick, if there is one."""
+        return self._ticks[0] if self._ticks else self._area
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._evidence
+        yield from self._ticks
+        yield self._area
+        yield self._kept
+
+    def put(self, field: Field) -> None:
+        super().put(field)
+        for tick, item in zip(self._ticks, field.items, strict=False):
+            tick.set_checked(item.checked)
+
+    @on(Tick.Changed)
+    def _ticked(self, event: Tick.Changed) -> None:
+        event.stop()
+        index = next(number for number, tick in enumerate(self._ticks) if tick is event.tick)
+        self.post_message(self.Ticked(self.field.key, index, event.checked))
+
+
+def _placeholder(field: Field) -> str:
+    """A blank looks blank; where the evidence has filled something in, more is welcome and not missing."""
+    return "add here" if field.prefilled or field.items else BLANK
+
+
+def box_for(field: Field, *, ascii_only: bool) -> FieldBox:
+    """The box that can show a field; a line that holds several by hand is shown as a text."""
+    kinds: dict[FieldKind, type[FieldBox]] = {
+        FieldKind.LINE: LineBox,
+        FieldKind.CHOICE: ChoiceBox,
+        FieldKind.TEXT: TextBox,
+        FieldKind.CHECKLIST: ChecklistBox,
+    }
+    kind = TextBox if field.kind in (FieldKind.LINE, FieldKind.CHOICE) and "\n" in field.typed else kinds[field.kind]
+    return kind(field, ascii_only=ascii_only)

@@ -1,0 +1,66 @@
+"""Wrapped, toned lines inside a form: as high as they need, never focused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widget import Widget
+
+from hangview.tui.prose import Tone, line, to_ascii, wrap
+
+if TYPE_CHECKING:
+    from textual.geometry import Size
+
+    from hangview.tui.prose import Prose
+
+_STYLES = {
+    Tone.PLAIN: "",
+    Tone.DIM: "$text-muted",
+    Tone.STRONG: "bold",
+    Tone.HEAD: "bold $accent-words",
+    Tone.LEAD: "bold $state-absent",
+    Tone.WAITING: "$state-requested",
+    Tone.UNKNOWN: "$state-unknown",
+    Tone.GOOD: "bold $state-started",
+    Tone.KEY: "bold $accent-words",
+}
+
+
+class Lines(Widget, inherit_bindings=False):
+    """Draws prose. Nothing to draw takes no room."""
+
+    DEFAULT_CSS = "Lines { width: 1fr; height: auto; }"
+
+    def __init__(self, prose: Prose = (), *, ascii_only: bool = False, classes: str = "", id: str | None = None) -> None:  # noqa: A002
+        super().__init__(classes=classes, id=id)
+        self._ascii = ascii_only
+        self._prose: Prose = ()
+        self.show(prose)
+
+    @property
+    def text(self) -> str:
+        """The words alone, one line each."""
+        return "\n".join(each.text for each in self._prose)
+
+    def show(self, prose: Prose) -> None:
+        if self._ascii:
+            prose = tuple(line(*((to_ascii(span.text), span.tone) for span in each.spans), hang=each.hang) for each in prose)
+        if prose != self._prose:
+            higher = len(prose) != len(self._prose) or any(len(row.text) > 20 for row in (*prose, *self._prose))
+            self._prose = prose
+            self.refresh(layout=higher)
+        self.display = bool(prose)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002 - all there is
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - by width alone
+        return len(wrap(self._prose, width))
+
+    def render(self) -> Content:
+        rows = wrap(self._prose, self.content_size.width or 80)
+        return Content("\n").join(
+            Content.assemble(*((span.text, _STYLES[span.tone]) for span in row.spans)) if row.spans else Content("")
+            for row in rows
+        )

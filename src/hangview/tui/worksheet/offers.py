@@ -1,0 +1,153 @@
+"""What is offered and never done unasked: earlier drafts, lines that new evidence would fill in otherwise; and a preview."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Markdown, OptionList
+from textual.widgets.option_list import Option
+
+from hangview.text import count
+from hangview.tui.prose import Tone, line
+from hangview.tui.worksheet.bindings import bind, key_line
+from hangview.tui.worksheet.dialog import Dialog
+from hangview.tui.worksheet.keys import CHANGE_ACTIONS, DIALOG_ACTIONS, DRAFT_ACTIONS, PREVIEW_ACTIONS
+from hangview.tui.worksheet.lines import Lines
+from hangview.tui.worksheet.saving import short_path
+from hangview.tui.worksheet.tick import Tick
+from hangview.tui.worksheet.words import change_lines
+from hangview.worksheet.model import Mark
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from hangview.worksheet.drafts import Draft
+    from hangview.worksheet.session import Session
+
+
+class DraftDialog(Dialog[str]):
+    """Earlier drafts of this incident, the newest first. Answers what was gone on with, None to begin anew."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bind(DRAFT_ACTIONS)
+    AUTO_FOCUS = "OptionList"
+
+    def __init__(self, session: Session, drafts: tuple[Draft, ...], *, ascii_only: bool) -> None:
+        super().__init__(ascii_only=ascii_only)
+        self._session = session
+        self._drafts = list(drafts)
+        self._list = OptionList(*(Option(self._words(draft)) for draft in drafts), compact=True)
+        self._message = Lines(ascii_only=ascii_only, classes="dialog-message")
+        self._keys = Lines(ascii_only=ascii_only, classes="dialog-keys")
+
+    def _words(self, draft: Draft) -> Content:
+        when = datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
+        edited = sum(field.mark is Mark.EDITED for field in draft.sheet)
+        notes = [f"{count(edited, 'field')} written"]
+        if draft.open_elsewhere:
+            notes.append("open in another hangview: going on makes a copy")
+        if draft.saved_to is not None:
+            changed = ", changed there since" if draft.saved_differs else ""
+            notes.append(f"saved to {short_path(draft.saved_to, self._session.store.cwd)}{changed}")
+        return Content(self.spell(f"{when}  {' · '.join(notes)}\n    {draft.about}"))
+
+    def compose(self) -> ComposeResult:
+        yield self.frame("a draft of this worksheet is there", self._list, self._message, self._keys, classes="-tall")
+
+    def on_mount(self) -> None:
+        self._keys.show((key_line((*DRAFT_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8),))
+
+    @property
+    def _chosen(self) -> Draft | None:
+        at = self._list.highlighted
+        return self._drafts[at] if at is not None and at < len(self._drafts) else None
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_take_draft()
+
+    def action_take_draft(self) -> None:
+        draft = self._chosen
+        if draft is not None:
+            self._session.resume(draft)
+            copied = " (a copy, as it is open in another hangview)" if draft.open_elsewhere else ""
+            self.dismiss(f"going on with the draft{copied}")
+
+    def action_begin_anew(self) -> None:
+        self.dismiss(None)
+
+    def action_open_saved(self) -> None:
+        draft = self._chosen
+        if draft is None or draft.saved_to is None:
+            self._message.show((line(("this draft was not saved to a file", Tone.LEAD)),))
+            return
+        result = self._session.open(draft.saved_to)
+        if result.sheet is None:
+            self._message.show((line((result.message, Tone.LEAD)),))
+        else:
+            self.dismiss(f"opened {result.path}")
+
+    def action_delete_draft(self) -> None:
+        draft = self._chosen
+        if draft is None:
+            return
+        problem = self._session.store.discard(draft)
+        if problem:
+            self._message.show((line((f"not deleted: {problem}", Tone.LEAD)),))
+            return
+        at = self._drafts.index(draft)
+        self._drafts.remove(draft)
+        self._list.remove_option_at_index(at)
+        if not self._drafts:
+            self.dismiss(None)
+
+
+class ChangesDialog(Dialog[int]):
+    """Prefilled lines that would be others by now. Answers how many were taken over."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bind(CHANGE_ACTIONS)
+    AUTO_FOCUS = "Tick"
+
+    def __init__(self, session: Session, *, ascii_only: bool) -> None:
+        super().__init__(ascii_only=ascii_only)
+        self._session = session
+        self._changes = session.changes
+        self._ticks = [
+            Tick(change.label, checked=True, ascii_only=ascii_only, more=change_lines(change)) for change in self._changes
+        ]
+
+    def compose(self) -> ComposeResult:
+        keys = Lines((key_line((*CHANGE_ACTIONS, *DIALOG_ACTIONS), 76),), ascii_only=self.ascii_only, classes="dialog-keys")
+        yield self.frame(
+            "new evidence: take over what is ticked", VerticalScroll(*self._ticks, can_focus=False), keys, classes="-tall"
+        )
+
+    def action_take_ticked(self) -> None:
+        for change, tick in zip(self._changes, self._ticks, strict=True):
+            if tick.checked:
+                self._session.accept(change)
+            else:
+                self._session.decline(change)
+        self.dismiss(sum(tick.checked for tick in self._ticks))
+
+    def action_tick_all(self) -> None:
+        tick_all = not any(tick.checked for tick in self._ticks)
+        for tick in self._ticks:
+            tick.set_checked(tick_all)
+
+
+class PreviewDialog(Dialog[None]):
+    """The markdown as a viewer would show it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bind(PREVIEW_ACTIONS)
+    AUTO_FOCUS = "VerticalScroll"
+
+    def __init__(self, markdown: str, *, ascii_only: bool) -> None:
+        super().__init__(ascii_only=ascii_only)
+        self._markdown = self.spell(markdown)
+
+    def compose(self) -> ComposeResult:
+        yield self.frame("preview · esc closes", VerticalScroll(Markdown(self._markdown, open_links=False)), classes="-tall")

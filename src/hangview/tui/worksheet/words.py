@@ -1,0 +1,65 @@
+"""What the form says about a field: pure lines, wrapped by whoever draws them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.tui.prose import Line, Prose, Tone, line
+from hangview.worksheet.layout import FieldKind
+from hangview.worksheet.model import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.worksheet.model import Change, Field, Prefilled
+
+#: One letter for each mark, so that colour never carries it alone.
+MARKS = {Mark.BLANK: "_", Mark.PREFILLED: "=", Mark.EDITED: "*"}
+LEGEND = "_ blank  = from the evidence  * typed"
+
+
+def label_line(field: Field) -> Line:
+    """``"= PyTorch"``"""
+    tone = Tone.UNKNOWN if field.mark is Mark.BLANK else Tone.HEAD if field.mark is Mark.EDITED else Tone.STRONG
+    return line((f"{MARKS[field.mark]} ", tone), (field.label, tone), hang=2)
+
+
+def evidence_lines(lines: Sequence[Prefilled]) -> Prose:
+    """Each prefilled line with where it comes from."""
+    return tuple(line("· ", each.value, (f"  from {each.origin}", Tone.DIM), hang=2) for each in lines)
+
+
+def source_lines(field: Field) -> Prose:
+    """Below a line or choice: where its value comes from, or what the evidence says where something else was typed."""
+    if not field.prefilled:
+        return ()
+    first = field.prefilled[0]
+    if field.typed:
+        return (line(("the evidence says ", Tone.DIM), first.value, (f"  from {first.origin}", Tone.DIM), hang=2),)
+    return (line((f"from {first.origin}", Tone.DIM), hang=2),)
+
+
+def shown_evidence(field: Field) -> Prose:
+    """The prefilled lines that stand above or below a field's control."""
+    one_line = field.kind in (FieldKind.LINE, FieldKind.CHOICE)
+    return source_lines(field) if one_line else evidence_lines(field.prefilled)
+
+
+def kept_lines(lines: Sequence[str]) -> Prose:
+    """Lines of a hand-edited file that belong to no field; saved where they stood, not editable here."""
+    if not lines:
+        return ()
+    return (line(("kept from the file:", Tone.DIM)), *(line("  ", text, hang=2) for text in lines))
+
+
+def change_lines(change: Change) -> Prose:
+    """What a field says now and what it would say."""
+    now = [line(("now  ", Tone.DIM), each.value, hang=5) for each in change.old]
+    new = [
+        line(("new  ", Tone.KEY), each.value, (f"  from {each.origin}", Tone.DIM), hang=5)
+        for each in change.new
+        if each not in change.old
+    ]
+    gone = [line(("gone ", Tone.DIM), each.value, hang=5) for each in change.old if each not in change.new]
+    items = [line(("new  ", Tone.KEY), item.text, hang=5) for item in change.new_items]
+    return (*(gone or () if len(change.old) > 1 else now), *new, *items)
