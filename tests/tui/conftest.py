@@ -6,12 +6,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from syrupy.assertion import SnapshotAssertion
+
+settings.register_profile("steady", deadline=None)  # tests say nothing about the speed of this machine
+settings.load_profile("steady")
 
 
 class _Text(SingleFileSnapshotExtension):

@@ -1,0 +1,39 @@
+"""Lines and columns for every size: nothing negative, the grid keeps its rows, essentials survive."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hangview.tui.layout import SMALLEST, plan
+
+
+@given(
+    st.integers(SMALLEST[0], 300), st.integers(SMALLEST[1], 120), st.integers(2, 4), st.integers(1, 400), st.integers(0, 900),
+    st.booleans(),
+)  # fmt: skip
+def test_sizes_add_up(width, height, banner, rows, lanes, drilled):
+    layout = plan(width, height, banner=banner, rows=rows, lanes=lanes, drilled=drilled)
+    main = height - banner - 2
+    assert layout.fits
+    assert layout.bottom >= 3
+    assert main - layout.bottom >= 3
+    if height >= 20:
+        assert main - layout.bottom - 4 - layout.map >= 2  # frame and header apart, two rows of cells
+    assert layout.groups < width
+
+
+def test_too_small():
+    assert not plan(39, 24, banner=3, rows=6, lanes=1, drilled=False).fits
+    assert not plan(80, 11, banner=3, rows=6, lanes=1, drilled=False).fits
+
+
+def test_narrow_has_no_groups_pane_and_wide_shows_the_finding():
+    assert plan(60, 20, banner=3, rows=6, lanes=9, drilled=False).groups == 0
+    assert not plan(80, 24, banner=3, rows=6, lanes=9, drilled=False).finding
+    assert plan(120, 40, banner=3, rows=6, lanes=9, drilled=False).finding
+
+
+def test_details_grow_when_they_are_read():
+    read = plan(80, 24, banner=3, rows=6, lanes=9, drilled=True)
+    assert read.bottom > plan(80, 24, banner=3, rows=6, lanes=9, drilled=False).bottom

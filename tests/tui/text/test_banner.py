@@ -1,0 +1,75 @@
+"""The answer in one line, before anything is pressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hangview.incident import Role
+from hangview.schema import Attempt
+from hangview.tui.prose import plain
+from hangview.tui.text.banner import answer, banner, context, title
+from tests.support import incidents
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("four_ranks", "LOOK FIRST  rank 3 did not request all_reduce 42 of default_pg; ranks 0-2 wait for it"),
+        ("healthy", "NO HANG  these files show no hang · 1 lane compared, all that was requested completed"),
+        ("missing_dump", "NOBODY NAMED  no record of rank 2: whether it requested all_reduce 42 of default_pg is not known"),
+        ("cycle", "NOBODY NAMED  ranks 0-1 wait for each other"),
+        ("tie", "NOBODY NAMED  ranks 0-1 ask for 1,024 × Float and ranks 2-3 for 512 × Float"),
+        ("nothing_called", "NOT ENOUGH  ranks 0-2 hold no collective"),
+        ("no_files", "NOT ENOUGH  no readable dump in empty-folder"),
+    ],
+)
+def test_answers(name, text):
+    assert answer(getattr(incidents, name)(), None).text.startswith(text)
+
+
+def test_a_second_lead_is_shown_when_it_is_the_current_finding():
+    incident = incidents.four_ranks()
+    second = replace(incident.findings[0], summary="rank 1 did something else")
+    both = replace(incident, findings=(*incident.findings, second))
+    assert answer(both, None).text.endswith("  1/2")
+    assert answer(both, second).text == "LOOK FIRST  rank 1 did something else  2/2"
+
+
+def test_the_answer_stays_while_waiting_groups_are_stepped_through():
+    incident = incidents.eight_in_five_groups()
+    waiting = next(finding for finding in incident.findings if finding.role is Role.WAITING)
+    assert answer(incident, waiting).text.startswith("LOOK FIRST  rank 7 did not request")
+
+
+def test_context_counts_who_waits_and_names_missing_dumps_with_their_reason():
+    assert context(incidents.eight_in_five_groups()).text == "waiting because of it: 7 ranks in 5 groups"
+    assert context(incidents.missing_dump()).text == (
+        "waiting: 3 ranks in 1 group · no dump: 2 (no file of rank 2 among 3 dumps)"
+    )
+
+
+def test_title_counts_dumps_and_says_what_goes_on():
+    incident = incidents.missing_dump()
+    assert title(incident, ("run-4711",), "watching (poll 2 s)").text == (
+        "hangview  run-4711 · dumps 3/4 · nccl 2.10 · watching (poll 2 s)"
+    )
+
+
+def test_title_names_the_attempt_only_where_there_are_several():
+    incident = incidents.four_ranks()
+    two = (Attempt(1, (0, 1), False), Attempt(2, (0, 1, 2, 3), True))
+    again = replace(incident, records=replace(incident.records, attempts=two))
+    assert "attempt 2" in title(again, ("x",), "").text
+    assert "attempt" not in title(incident, ("x",), "").text
+
+
+def test_while_reading_there_is_no_answer():
+    assert plain(banner(None, None, ("run-4711",), "reading 12 of 64 files")) == (
+        "hangview  run-4711 · reading 12 of 64 files\nREADING  no answer yet: the files are being read\n"
+    )
+
+
+def test_stays_short_at_a_thousand_ranks():
+    assert len(plain(banner(incidents.large(), None, ("run",), ""))) < 400

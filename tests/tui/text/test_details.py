@@ -1,0 +1,145 @@
+"""Call, entry, stack, source, rank: what each level says, and what it says was not recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+from hangview.schema import CellState
+from hangview.tui.place import Place
+from hangview.tui.prose import plain
+from hangview.tui.text.details import LEVELS, details
+from hangview.tui.text.finding import finding_lines
+from hangview.tui.text.source import ledger_lines
+from hangview.tui.text.stack import is_torch
+from tests.support import incidents
+
+
+def said(incident, place, level):
+    title, prose = details(incident, place, LEVELS.index(level))
+    return title, plain(prose)
+
+
+def test_call_with_a_rank_that_did_not_request():
+    title, text = said(incidents.four_ranks(), Place(0, "collective", 42, 3), "call")
+    assert title == "call 42 of default_pg · all_reduce · 1,024 × Float"
+    rows = text.splitlines()
+    assert rows[0].startswith("LOOK FIRST  rank 3 did not request")
+    assert rows[1].split("  ", 1)[0] == "not requested"
+    assert "dump is whole, newest entry of default_pg is 41" in rows[1]
+    # created at 14:00:00 + 42 × 0.5 s + rank × 1 ms, all clocks one group with a spread of 0.2 s
+    assert "0-2  requested first 14:00:21.000 UTC, last +2 ms (clocks: ±0.2 s)" in rows[2]
+    assert rows[3].startswith("rank 3 was last seen in sync_gradients (train.py:212)")
+
+
+def test_a_finding_that_stands_elsewhere_is_not_told_twice():
+    incident = incidents.four_ranks()
+    _, prose = details(incident, Place(0, "collective", 42, 3), 0, incident.findings[0])
+    assert "LOOK FIRST" not in plain(prose)
+
+
+def test_sides_with_counts_majority_first():
+    title, text = said(incidents.different_dtype(), Place(0, "collective", 17, 2), "call")
+    assert title == "call 17 of dp_0 · all_reduce"
+    assert "majority  3 of 4   all_reduce 1,024 × Float    ranks 0-1,3" in text
+    assert "minority  1 of 4   all_reduce 1,024 × Half     rank 2" in text
+
+
+def test_a_tie_has_sides_and_no_majority():
+    _, text = said(incidents.tie(), Place(0, "collective", 42, 0), "call")
+    assert "side A    2 of 4" in text
+    assert "side B    2 of 4" in text
+    assert "no side has a majority: neither is named" in text
+    assert "majority " not in text.replace("no side has a majority", "")
+
+
+def test_entry_says_requested_started_completed_and_what_is_missing():
+    _, text = said(incidents.four_ranks(), Place(0, "collective", 42, 0), "entry")
+    assert "state      started, not retired, as recorded → started, as read" in text
+    assert "requested  2026-11-29 14:00:21.000 UTC" in text
+    assert "started    2026-11-29 14:00:21.001 UTC" in text
+    assert "completed  not recorded" in text
+    assert "time-out   600 s" in text
+    assert "in         [1024] Float, 1,024 elements" in text
+    assert "not recorded  time completed, duration" in text
+    assert "nccl_trace_rank_0, entry 42 of the file, record_id 42" in text
+
+
+def test_entry_of_a_rank_without_a_dump_does_not_say_that_it_did_not_call():
+    _, text = said(incidents.missing_dump(), Place(0, "collective", 42, 2), "entry")
+    assert text.startswith("rank 2 at default_pg 42: no dump\n")
+    assert "why        no file of rank 2 among 3 dumps" in text
+    assert "that there is none does not say that the rank did not call" in text
+
+
+@pytest.mark.parametrize("rank", range(13))
+def test_every_state_that_was_not_observed_says_why(rank):
+    _, text = said(incidents.every_state(), Place(0, "collective", 5, rank), "entry")
+    state = list(CellState)[rank]
+    assert state.word in text.splitlines()[0]
+    if not state.observed or state is CellState.NOT_REQUESTED:
+        assert "why  " in text
+        assert "so  " in text
+
+
+def test_stacks_fold_torch_and_group_ranks():
+    _, text = said(incidents.different_dtype(), Place(0, "collective", 17, 2), "stack")
+    assert text.splitlines()[0] == "rank 2: 1 rank"  # the cursor's rank first
+    assert "ranks 0-1,3: 3 ranks" in text
+    assert "1 frame of torch, from all_gather_into_tensor" in text
+    assert "2 frames of torch, from all_reduce" in text
+    assert "evaluate  /home/ada/job/evaluate.py:88" in text
+
+
+def test_a_rank_without_an_entry_shows_where_it_was_last():
+    _, text = said(incidents.four_ranks(), Place(0, "collective", 42, 3), "stack")
+    assert "rank 3: no entry here, so no stack of this call" in text
+    assert "rank 3's newest entry of any group: all_reduce 41" in text
+
+
+def test_frames_of_torch_are_told_by_their_file():
+    frames = incidents.four_ranks().view.stacks(0, "collective", 42)[0][1]
+    assert [is_torch(frame) for frame in frames] == [True, True, False, False, False]
+
+
+def test_source_of_a_rank_without_a_file():
+    _, text = said(incidents.missing_dump(), Place(0, "collective", 42, 2), "source")
+    assert text.startswith("rank 2: no usable dump · no file of rank 2 among 3 dumps")
+
+
+def test_source_says_producer_and_window():
+    _, text = said(incidents.four_ranks(), Place(0, "collective", 42, 1), "source")
+    assert "file       nccl_trace_rank_1" in text
+    assert "producer   nccl, schema 2.10" in text
+    assert "library    2.27.3" in text
+    assert "host       not recorded" in text
+
+
+def test_rank_stands_in_all_its_groups():
+    _, text = said(incidents.eight_in_five_groups(), Place(2, "collective", 6, 7), "rank")
+    assert text.startswith("rank 7: look here first, others wait for it and it waits for nobody\n")
+    assert "· ranks 4-6 wait for it in TP1 6" in text
+    assert "· rank 3 waits for it in DP3 6" in text
+    assert "no log was read" in text
+    _, text = said(incidents.eight_in_five_groups(), Place(3, "collective", 6, 0), "rank")
+    assert "· waits for rank 4 in DP0 6, host side" in text
+
+
+def test_rank_without_a_record():
+    _, text = said(incidents.missing_dump(), Place(0, "collective", 42, 2), "rank")
+    assert "no entry of this rank was recorded" in text
+
+
+def test_finding_has_all_its_parts():
+    incident = incidents.four_ranks()
+    text = plain(finding_lines(incident, incident.findings[0]))
+    for part in ("LOOK FIRST", "compare first  rank 3's path before communication", "must not be concluded",
+                 "x that the network is sound", "evidence", "how it was reached", "1. all members completed 0-41"):  # fmt: skip
+        assert part in text
+
+
+def test_ledger_tells_equal_stories_once():
+    text = plain(ledger_lines(incidents.large()))
+    assert "1,024 files looked at under run-4711" in text
+    assert "dump, read: 1,024 files  ranks 0-1023" in text
+    assert len(text.splitlines()) == 3
+    assert "no dump: ranks 2  no file of rank 2 among 3 dumps" in plain(ledger_lines(incidents.missing_dump()))

@@ -1,0 +1,76 @@
+"""Who waits for whom: leads at the top, folded, cycles as cycles, deep chains without recursion."""
+
+from __future__ import annotations
+
+from hangview.incident import Side, Wait
+from hangview.tui.place import Place
+from hangview.tui.text.waits import cycles_of, knots_of, wait_lines
+from tests.support import incidents
+from tests.support.builder import Builder
+
+
+def texts(incident):
+    return [line.text for _, line in wait_lines(incident)]
+
+
+def wait(rank, on, group=0, seq=1):
+    return Wait(rank, on, group, "collective", seq, Side.HOST)
+
+
+def test_tree_with_the_lead_at_the_top():
+    assert texts(incidents.eight_in_five_groups()) == [
+        "rank 7  look here first: others wait, and it waits for nobody",
+        "  ← ranks 4-6 wait in TP1 6 for rank 7, host side  3 ranks",
+        "    ← rank 0 waits in DP0 6 for rank 4, host side",
+        "    ← rank 1 waits in DP1 6 for rank 5, host side",
+        "    ← rank 2 waits in DP2 6 for rank 6, host side",
+        "  ← rank 3 waits in DP3 6 for rank 7, host side",
+    ]
+
+
+def test_lines_lead_to_their_cells():
+    places = [place for place, _ in wait_lines(incidents.eight_in_five_groups())]
+    assert places[0] == Place(2, "collective", 6, 7)
+    assert places[2] == Place(3, "collective", 6, 0)
+
+
+def test_a_thousand_waiting_ranks_are_one_line():
+    assert len(texts(incidents.large())) == 2
+
+
+def test_a_rank_without_a_dump_is_no_lead():
+    lines = texts(incidents.missing_dump())
+    assert lines[0] == "rank 2  no dump, so what it waits for is not known"
+    assert "no record could tell whether it asked" in lines[1]
+
+
+def test_a_cycle_is_drawn_as_a_cycle():
+    lines = texts(incidents.cycle())
+    assert lines[0] == "cycle of 2 ranks: ranks 0-1  each waits for another; no single rank is named"
+    assert "  round: 0 → 1 → 0" in lines
+    assert not any("look here first" in line for line in lines)
+
+
+def test_two_leads_are_two_roots():
+    builder = Builder(4)
+    for group, (lead, waits) in enumerate([(1, 0), (3, 2)]):
+        builder.group(f"g{group}", (waits, lead))
+        builder.lane(group, 0, 2)
+        builder.wait((waits,), (lead,), group, 2)
+    roots = [line for line in texts(builder.build()) if not line.startswith(" ")]
+    assert len(roots) == 2
+
+
+def test_nobody_waits():
+    assert texts(incidents.healthy()) == ["nobody is known to wait for anybody"]
+
+
+def test_a_chain_of_thousands_needs_no_recursion():
+    chain = [wait(rank, rank + 1) for rank in range(5000)]
+    assert cycles_of(chain) == []
+    assert cycles_of([*chain, wait(5000, 0)]) == [tuple(range(5001))]
+
+
+def test_knots_gather_ranks_that_wait_for_the_same():
+    knots = knots_of([wait(0, 3), wait(1, 3), wait(2, 3), wait(2, 4)])
+    assert [(knot.ranks, knot.on) for knot in knots] == [((0, 1), {3}), ((2,), {3, 4})]
