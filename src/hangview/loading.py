@@ -2,37 +2,240 @@
 
 from __future__ import annotations
 
+import gc
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
+from hangview.text import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from hangview.dumps.find import Found
+    from hangview.dumps.find import Found, Listing
     from hangview.dumps.read import FileRead
     from hangview.incident import Incident
+    from hangview.logs.events import LogScan
+    from hangview.logs.evidence import LogEvidence
+    from hangview.schema import Records
+
+    Key = tuple[str, int, int, int]
+
+#: Reason of a source that a partial incident has not read yet.
+NOT_READ_YET = "not read yet"
+#: Seconds after which the first part of a large set is worth showing.
+FIRST_PART = 0.7
 
 
 def load_incident(
     paths: Sequence[str], options: ReadOptions | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Incident:
-    """See :func:`hangview.incident.load`."""
-    from hangview.dumps.assemble import assemble
-    from hangview.dumps.find import find
-    from hangview.dumps.read import read_file
-    from hangview.engine import analyse
+    """See :func:`hangview.incident.load`. Raises ``ValueError`` with one line for an option that does not fit the files."""
+    return Session(paths, options).look(on_progress)
 
-    options = options or ReadOptions()
-    listing = find(paths, options)
-    files: list[FileRead] = []
-    for done, found in enumerate(listing.dumps, 1):
-        files.extend(read_file(found, options.limits))
-        if on_progress is not None:
-            on_progress(done, len(listing.dumps))
-    records = assemble(files, [*map(_log_source, listing.logs), *listing.others], options)
-    return analyse(records, None, tuple(paths))
+
+class Session:
+    """Looks at the same paths again and again, and reads only what has changed since the last look.
+
+    Not to be used by two threads at once. Dumps and scanned logs are kept by path, size, time and inode.
+    """
+
+    def __init__(self, paths: Sequence[str], options: ReadOptions | None = None) -> None:
+        self.paths = tuple(paths)
+        self.options = options or ReadOptions()
+        self._dumps: dict[Key, tuple[FileRead, ...]] = {}
+        self._logs: dict[tuple[Key, int], LogScan] = {}
+
+    def look(
+        self,
+        on_progress: Callable[[int, int], None] | None = None,
+        on_partial: Callable[[Incident], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        settled: Callable[[str], bool] | None = None,
+    ) -> Incident:
+        """Read what is new, and say what everything together says.
+
+        All callbacks are called from the calling thread. ``on_progress`` gets (files read, files found). ``on_partial`` gets an
+        incident of what has been read so far, first within about a second and then whenever twice as much has been read; files
+        that were not read yet are sources of status GROWING. ``cancelled`` is asked often; when it says yes,
+        :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again. ``settled(path)`` tells whether a
+        file is no longer written to: one that does not decode whole and has not settled is GROWING, and no fault of anybody.
+
+        Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and ``ValueError``
+        with one line for an option that does not fit the files.
+        """
+        from hangview.dumps.find import find
+
+        listing = find(self.paths, self.options)
+        progress = _Progress(len(listing.dumps) + (len(listing.logs) if self.options.logs else 0), on_progress)
+        with _no_collection():
+            self._read(listing, progress, on_partial, cancelled or _never)
+            files = [self._seen(found, settled) for found in listing.dumps]
+            records = self._assemble(listing, [result for group in files for result in group])
+            logs = None
+            if self.options.logs:
+                records, logs = self._read_logs(records, listing, files, progress, cancelled or _never)
+            self._forget(listing)
+            return _analyse(records, logs, self.paths)
+
+    # --- dumps
+
+    def _read(
+        self,
+        listing: Listing,
+        progress: _Progress,
+        on_partial: Callable[[Incident], None] | None,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        from hangview.dumps.pool import read_all
+
+        new = [found for found in listing.dumps if found.key not in self._dumps]
+        progress.add(len(listing.dumps) - len(new))
+        parts = _Parts(len(new)) if on_partial is not None else None
+
+        def done(results: Sequence[tuple[Found, tuple[FileRead, ...]]]) -> None:
+            self._dumps.update((found.key, files) for found, files in results)
+            progress.add(len(results))
+            if on_partial is not None and parts is not None and parts.due(len(results)):
+                on_partial(_analyse(self._assemble(listing, self._so_far(listing)), None, self.paths))
+
+        read_all(new, self.options, done, cancelled)
+
+    def _so_far(self, listing: Listing) -> list[FileRead]:
+        from hangview.dumps.read import failed
+
+        out: list[FileRead] = []
+        for found in listing.dumps:
+            known = self._dumps.get(found.key)
+            out.extend(known if known is not None else (failed(found, SourceStatus.GROWING, NOT_READ_YET),))
+        return out
+
+    def _seen(self, found: Found, settled: Callable[[str], bool] | None) -> tuple[FileRead, ...]:
+        """What is known of a file; one that is still being written is said to be, and is read again at the next look."""
+        files = self._dumps[found.key]
+        whole = all(file.status in _AS_IT_IS or not file.opened for file in files)
+        if whole or settled is None or settled(found.path):
+            return files
+        del self._dumps[found.key]
+        reason = f"being written, {size(found.size)} so far"
+        return tuple(
+            file if file.status in _AS_IT_IS else replace(file, status=SourceStatus.GROWING, reason=reason, decoded=None)
+            for file in files
+        )
+
+    def _assemble(self, listing: Listing, files: Sequence[FileRead]) -> Records:
+        from hangview.dumps.assemble import assemble
+
+        return assemble(files, [*map(_log_source, listing.logs), *listing.others], self.options)
+
+    # --- logs
+
+    def _read_logs(
+        self,
+        records: Records,
+        listing: Listing,
+        files: Sequence[Sequence[FileRead]],
+        progress: _Progress,
+        cancelled: Callable[[], bool],
+    ) -> tuple[Records, LogEvidence | None]:
+        from hangview.dumps.pool import Cancelled
+        from hangview.logs import LogFile, combine, scan_log
+
+        texts = [file.found for group in files for file in group if file.kind is SourceKind.LOG]
+        found = {one.shown: one for one in (*texts, *listing.logs)}
+        scans: dict[tuple[Key, int], LogScan] = {}
+        for i, source in enumerate(records.sources):
+            if source.kind is not SourceKind.LOG or source.status is not SourceStatus.READ:
+                continue
+            if cancelled():
+                raise Cancelled
+            one = found[source.path]
+            scan = self._logs.get((one.key, i))
+            scans[one.key, i] = scan if scan is not None else scan_log(LogFile(i, Path(one.path), one.shown))
+            progress.add(1)
+        self._logs = scans
+        if not scans:
+            return records, None
+        evidence = combine(scans.values())
+        return _with_logs(records, evidence), evidence
+
+    def _forget(self, listing: Listing) -> None:
+        there = {found.key for found in listing.dumps}
+        self._dumps = {key: files for key, files in self._dumps.items() if key in there}
+
+
+#: Statuses that more bytes would not change.
+_AS_IT_IS = frozenset({SourceStatus.READ, SourceStatus.REFUSED, SourceStatus.IGNORED})
+
+
+def _with_logs(records: Records, evidence: LogEvidence) -> Records:
+    """Sources of logs with what was found out about them."""
+    sources = list(records.sources)
+    for log in evidence.logs:
+        source = replace(sources[log.source], rank=log.rank, rank_from=log.rank_from or None, notes=log.notes)
+        if log.attempt is not None:
+            source = replace(source, attempt=log.attempt)
+        if log.problem is not None:
+            status = source.status if log.lines else SourceStatus.UNREADABLE
+            source = replace(source, status=status, reason=log.problem)
+        sources[log.source] = source
+    return replace(records, sources=tuple(sources))
 
 
 def _log_source(found: Found) -> Source:
     return Source(found.shown, SourceKind.LOG, SourceStatus.READ, size=found.size, mtime_ns=found.mtime_ns)
+
+
+def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...]) -> Incident:
+    from hangview.engine import analyse
+
+    return analyse(records, logs, paths)
+
+
+class _Progress:
+    def __init__(self, total: int, tell: Callable[[int, int], None] | None) -> None:
+        self.done = 0
+        self.total = total
+        self.tell = tell
+
+    def add(self, number: int) -> None:
+        self.done += number
+        if self.tell is not None and number:
+            self.tell(min(self.done, self.total), self.total)
+
+
+class _Parts:
+    """When to show what has been read so far: soon, then at doubling counts; not shortly before the end."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.shown = 0
+        self.start = time.monotonic()
+
+    def due(self, number: int) -> bool:
+        self.done += number
+        if self.done < max(1, 2 * self.shown) or 2 * self.done > self.total or time.monotonic() - self.start < FIRST_PART:
+            return False
+        self.shown = self.done
+        return True
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without garbage collection: nothing here makes cycles, and every collection would walk over all that was decoded."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _never() -> bool:
+    return False

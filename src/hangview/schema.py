@@ -262,6 +262,8 @@ _WORDS = {
 DIFFERS = 0x20
 #: Added where the cell is known from the rank's log, not from its dump.
 BY_LOG = 0x40
+#: The part of a cell code that is the state.
+STATE = 0x1F
 #: Cell code for "no call here": a seq that no member of the lane has (legal gap), or outside the lane.
 NO_CALL = 0
 

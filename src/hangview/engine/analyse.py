@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from hangview.engine import bylog, callsites, clocks, findings, groups, p2p, readings, stalls, waits, windows
 from hangview.engine import calls as calls_room
-from hangview.engine import callsites, clocks, findings, groups, p2p, readings, stalls, waits, windows
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
+from hangview.logs import judge
 from hangview.schema import SourceKind, SourceStatus
 
 if TYPE_CHECKING:
@@ -31,45 +32,52 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     entries = readings.read(records, grouping)
     names = readings.families(records)
     calls = calls_room.line_up(records, entries, names)
-    found_windows = windows.windows(records, grouping, calls, entries)
+    known = windows.windows(records, grouping, calls, entries)
     traffic = p2p.traffic(records, grouping.groups, entries)
-    found_stalls = stalls.stalls(records, grouping.groups, calls, found_windows, names)
-    graph = waits.build(records, found_windows, found_stalls, traffic)
-    quiet = _quiet(records, grouping.groups, calls, found_stalls)
+    if logs is not None:
+        known = bylog.fill(known, grouping.groups, logs, frozenset(g for g, *_ in traffic.lanes))
+    open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
+    graph = waits.build(records, known, open_calls, traffic)
     moved, late = callsites.shifts(calls), clocks.stragglers(calls)
     hosts = clocks.clocks(records, calls)
-    ops = _ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late})
     case = findings.Case(
-        records,
-        grouping.groups,
-        found_windows,
-        found_stalls,
-        traffic,
-        graph,
-        quiet,
-        grouping.disputes,
-        ops,
-        moved,
-        late,
-        clocks.uncertainty_ns(hosts),
+        records=records,
+        groups=grouping.groups,
+        windows=known,
+        stalls=open_calls,
+        traffic=traffic,
+        graph=graph,
+        quiet=_quiet(records, grouping.groups, calls, open_calls),
+        disputes=grouping.disputes,
+        ops=_ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late}),
+        shifts=moved,
+        late=late,
+        clock_ns=clocks.uncertainty_ns(hosts),
     )
-    found, leads = findings.find(case)
-    lanes = _lanes(grouping.groups, calls, found_windows, traffic, found)
-    view = View(records, grouping.groups, entries, calls, found_windows, traffic, graph, lanes, names)
+    found, of_groups = findings.find(case), grouping.groups
+    if logs is not None:
+        if any(s.usable for s in records.sources):
+            found = bylog.join(found, of_groups, open_calls, logs)
+        else:
+            of_groups = judge.groups_by_log(logs)
+            found = judge.conclude(logs, of_groups)
+            known = bylog.fill(windows.blank(records, of_groups), of_groups, logs, frozenset())
+    found = findings.ordered(found)
+    lanes = _lanes(of_groups, calls, known, traffic, found)
     return Incident(
         paths=tuple(paths),
         verdict=_verdict(records, calls, traffic, found),
-        leads=leads,
+        leads=findings.leads(found) if of_groups is grouping.groups else judge.leads_of(found),
         findings=found,
-        coverage=_coverage(records, grouping.groups),
-        groups=grouping.groups,
+        coverage=_coverage(records, of_groups, logs),
+        groups=of_groups,
         lanes=lanes,
         waits=_waits(graph),
         clocks=hosts,
-        facts=_facts(records),
+        facts=(*_facts(records), *(logs.facts if logs is not None else ())),
         records=records,
         entries=entries,
-        view=view,
+        view=View(records, of_groups, entries, calls, known, traffic, graph, lanes, names),
         logs=logs,
     )
 
@@ -100,7 +108,7 @@ def _facts(records: Records) -> tuple[Fact, ...]:
     )
 
 
-def _verdict(records: Records, calls: Calls, traffic: Traffic, found: tuple[Finding, ...]) -> Verdict:
+def _verdict(records: Records, calls: Calls, traffic: Traffic, found: Sequence[Finding]) -> Verdict:
     if any(f.role is not Role.NOTE or f.kind in _DIVERGES for f in found):
         return Verdict.DIVERGENCE
     if not any(s.usable for s in records.sources) or (calls.rows.is_empty() and not traffic.lanes):
@@ -108,9 +116,9 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: tuple[Find
     return Verdict.NO_HANG
 
 
-def _coverage(records: Records, found: tuple[Group, ...]) -> Coverage:
+def _coverage(records: Records, found: tuple[Group, ...], logs: LogEvidence | None) -> Coverage:
     read = {s.rank for s in records.sources if s.usable and s.rank is not None}
-    expected = read | {r for g in found for r in g.ranks}
+    expected = read | {r for g in found for r in g.ranks} | set(logs.ranks if logs is not None else ())
     expected |= {
         s.rank
         for s in records.sources
@@ -168,7 +176,7 @@ def _waits(graph: Graph) -> tuple[Wait, ...]:
 
 
 def _lanes(
-    found: tuple[Group, ...], calls: Calls, known: Windows, traffic: Traffic, told: tuple[Finding, ...]
+    found: tuple[Group, ...], calls: Calls, known: Windows, traffic: Traffic, told: Sequence[Finding]
 ) -> tuple[Lane, ...]:
     """Lanes with what was found on them: leads first, then waiting, then the rest by group."""
     roles: dict[tuple[int, str], tuple[Role, int | None]] = {}
@@ -184,7 +192,7 @@ def _lanes(
     }
     out = []
     for group in found:
-        newest = max((known[group.id, r].newest or 0 for r in group.ranks), default=0)
+        newest = max((known[group.id, r].newest or 0 for r in group.ranks if (group.id, r) in known), default=0)
         role, seq = roles.get((group.id, COLLECTIVE), (None, None))
         if group.id in spans or newest or role:
             first, front = spans.get(group.id, (max(newest, 1), newest))

@@ -15,7 +15,7 @@ from hangview.engine import compare, stalls
 from hangview.engine.readings import COLLECTIVE as COLLECTIVE_LANE
 from hangview.engine.readings import DONE, OPEN, P2P
 from hangview.incident import COLLECTIVE, Call, Cell, Entry, GridRows, Position, SignatureSide
-from hangview.schema import DIFFERS, NO_CALL, CellState
+from hangview.schema import BY_LOG, DIFFERS, NO_CALL, STATE, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,9 @@ class View:
             table[i][empty & (seqs < oldest) & (seqs <= newest)] = window.below
             table[i][empty & (seqs >= oldest) & (seqs <= newest)] = window.inside
             table[i][(table[i] == NO_CALL) & (seqs > newest)] = window.above
-            if window.oldest is None and window.open_seq is not None and info.first <= window.open_seq <= info.front:
+            if window.newest_from == "log":
+                _fill_by_log(table[i], seqs, window)
+            elif window.oldest is None and window.open_seq is not None and info.first <= window.open_seq <= info.front:
                 table[i][window.open_seq - info.first] = CellState.REQUESTED
         return GridRows(group, COLLECTIVE, info.first, ranks, tuple(row.tobytes() for row in table))
 
@@ -192,7 +194,9 @@ class View:
         window = self._windows[group, rank]
         if code == NO_CALL:
             return Cell(rank, CellState.NOT_RECORDED, "no member has a record at this number")
-        state = CellState(code & ~DIFFERS)
+        state = CellState(code & STATE)
+        if code & BY_LOG:
+            return Cell(rank, state, window.reason, by_log=True)
         if state is CellState.OMITTED:
             reason = "its dump leaves completed entries out"
         elif state is CellState.OVERWRITTEN:
@@ -289,6 +293,17 @@ class View:
         """Finished requests per rank."""
         rows = self._entries.filter(pl.col("reading").is_in(DONE)).group_by("rank").len()
         return dict(sorted(rows.iter_rows()))
+
+
+def _fill_by_log(row: np.ndarray[Any, np.dtype[np.uint8]], seqs: np.ndarray[Any, np.dtype[np.int64]], window: Window) -> None:
+    """Cells that only the rank's own log tells of."""
+    newest, done = window.newest or 0, window.last_done or 0
+    oldest = window.oldest if window.oldest is not None else newest + 1
+    untold = (seqs < oldest) | (seqs > newest)
+    row[untold & (seqs <= done)] = CellState.COMPLETED | BY_LOG
+    row[untold & (seqs > done) & (seqs <= newest)] = CellState.REQUESTED | BY_LOG
+    if window.covers:
+        row[seqs > newest] = CellState.NOT_REQUESTED | BY_LOG
 
 
 def _most(rows: Sequence[Mapping[str, Any]], families: tuple[str, ...]) -> str:

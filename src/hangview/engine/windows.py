@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from hangview.engine.calls import Calls
     from hangview.engine.groups import Grouping
+    from hangview.incident import Group
     from hangview.schema import GroupStatus, Records, Source
 
 
@@ -190,6 +191,11 @@ def _unrecorded(
     if configured or not info.configured:
         return whole
     return replace(whole, above=CellState.GROUP_ABSENT, reason="dump is whole and does not know this group")
+
+
+def blank(records: Records, groups: tuple[Group, ...]) -> Windows:
+    """Windows of groups that no dump tells of."""
+    return {(g.id, r): _nothing(g.id, r, None, CellState.NO_DUMP, _why_no_dump(records, r)) for g in groups for r in g.ranks}
 
 
 def _why_no_dump(records: Records, rank: int) -> str:

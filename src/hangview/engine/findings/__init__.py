@@ -14,13 +14,15 @@ from hangview.engine.findings.unseen import not_observed
 from hangview.incident import Finding, Kind, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hangview.engine.waits import Place
 
-__all__ = ["Case", "find"]
+__all__ = ["Case", "find", "leads", "ordered"]
 
 
-def find(case: Case) -> tuple[tuple[Finding, ...], tuple[int, ...]]:
-    """All findings in the order of the contract, and the ranks to look at first."""
+def find(case: Case) -> tuple[Finding, ...]:
+    """All findings that the records support."""
     tell = Telling(case.records, case.groups, case.windows, case.traffic, case.ops)
     out: list[Finding] = []
     told: set[Place] = set()
@@ -34,16 +36,32 @@ def find(case: Case) -> tuple[tuple[Finding, ...], tuple[int, ...]]:
     out += waiting(case, tell, told)
     if all(f.role is not Role.LEAD for f in out):
         out = [f for f in out if f.role is Role.NOTE]  # nothing to wait for: dumps of a job that was still running
+    return tuple(out)
+
+
+def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Leads first, then notes, then waiting; within a role by group and seq (groups are ordered by size and name)."""
     order = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
-    out.sort(key=lambda f: (order[f.role], _group_order(case, f), f.lane or "", f.seq or 0, f.kind.value, f.ranks))
-    return tuple(out), tuple(sorted({r for f in out for r in names(f)}))
+    none = -1
+    return tuple(
+        sorted(
+            found,
+            key=lambda f: (
+                order[f.role],
+                none if f.group is None else f.group,
+                f.lane or "",
+                f.seq or 0,
+                f.kind is Kind.PROCESS_ENDED,
+                f.kind.value,
+                f.ranks,
+            ),
+        )
+    )
 
 
-def _group_order(case: Case, finding: Finding) -> tuple[int, str, tuple[int, ...]]:
-    if finding.group is None:
-        return (0, "", ())
-    group = case.groups[finding.group]
-    return (finding.group, group.name, group.ranks)
+def leads(found: Iterable[Finding]) -> tuple[int, ...]:
+    """The ranks to look at first, ascending; none where the evidence names nobody."""
+    return tuple(sorted({r for f in found for r in names(f)}))
 
 
 #: Kinds that name ranks by themselves: where nobody may be named, these findings carry an empty minority.

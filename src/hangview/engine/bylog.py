@@ -1,0 +1,119 @@
+"""Where logs speak for ranks whose dumps do not: positions by their own counters, and how their process ended.
+
+Dumps win where both speak. A log adds: what it shows of a rank without records, and beside a lead how that rank's process
+ended. An end that others brought about (SIGTERM of the launcher, a lost connection, the abort after a time-out) is no lead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
+from hangview.logs import judge
+from hangview.logs.evidence import EndKind
+from hangview.schema import CellState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hangview.engine.stalls import Stall
+    from hangview.engine.windows import Window, Windows
+    from hangview.incident import Group
+    from hangview.logs.evidence import GroupByLog, LogEvidence, ProcessEnd
+
+#: Not observed by the dump, so that the log may speak.
+_BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
+
+
+def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p: frozenset[int]) -> Windows:
+    """Windows in which ranks without records stand where their own logs say.
+
+    ``with_p2p``: groups with sends and receives, whose counters in the log mix two numbers (ProcessGroupNCCL keeps one field).
+    """
+    out = dict(windows)
+    for row in logs.groups:
+        homes = [g for g in groups if row.rank in g.ranks and _same(row, g)]
+        if len(homes) != 1 or homes[0].id in with_p2p:
+            continue
+        window = windows[homes[0].id, row.rank]
+        if window.above in _BLIND:
+            told = _by_log(window, row, logs)
+            out[homes[0].id, row.rank] = told or window
+    return out
+
+
+def _same(row: GroupByLog, group: Group) -> bool:
+    if row.name is not None and row.name == group.name:
+        return True
+    return row.name is None and bool(row.desc) and row.desc == group.desc
+
+
+def _by_log(window: Window, row: GroupByLog, logs: LogEvidence) -> Window | None:
+    newest = max((n for n in (row.enqueued, row.timed_out_seq, window.newest) if n is not None), default=None)
+    if newest is None or (row.enqueued is None and row.timed_out_seq is None):
+        return None
+    newest = max(newest, 0)
+    covers = row.enqueued is not None
+    reason = f"by its log, the newest it enqueued is {newest} ({logs.shown(row.line)})"
+    return replace(
+        window,
+        newest=newest,
+        newest_from="log",
+        last_done=row.completed if row.completed is not None and row.completed > 0 else window.last_done,
+        open_seq=row.timed_out_seq or window.open_seq,
+        above=CellState.NOT_REQUESTED if covers else window.above,
+        reason=reason if covers else window.reason,
+    )
+
+
+def join(
+    findings: Sequence[Finding], groups: Sequence[Group], stalls: Mapping[tuple[int, int], Stall], logs: LogEvidence
+) -> tuple[Finding, ...]:
+    """Findings from the dumps, with what the logs say of the same ranks beside them."""
+    ends = judge.ends_by_rank(logs)
+    out: list[Finding] = []
+    told: set[int] = set()
+    for finding in findings:
+        if finding.kind is Kind.NOT_OBSERVED:
+            found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r))]
+            out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
+            told.update(found)
+            rest = set(finding.ranks) - set(found)
+            out.append(finding if rest else replace(finding, role=Role.NOTE))
+        elif finding.role is Role.LEAD and finding.kind in (Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT):
+            found = [r for r in finding.ranks if _origin(ends.get(r))]
+            lines = tuple(_line(logs, ends[r][0]) for r in found)
+            out.append(replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding)
+            out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
+            told.update(found)
+        else:
+            out.append(finding)
+    return tuple(out)
+
+
+def _differs(finding: Finding, stalls: Mapping[tuple[int, int], Stall]) -> bool:
+    """Whether requests of the call differ: a rank that raises or aborts inside such a call follows from it."""
+    if finding.group is None or finding.seq is None or finding.lane != COLLECTIVE:
+        return False
+    stall = stalls.get((finding.group, finding.seq))
+    return stall is not None and stall.mismatch is not None
+
+
+def _origin(ends: Sequence[ProcessEnd] | None) -> bool:
+    if not ends:
+        return False
+    first = ends[0]
+    return not first.follower and not first.went_on and first.kind is not EndKind.EXIT_CODE
+
+
+def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
+    return Evidence(f"rank {end.rank}, by its log: {end.what} ({logs.shown(end.line)})", end.line.source)
+
+
+def _ended(finding: Finding, end: ProcessEnd, groups: Sequence[Group], logs: LogEvidence) -> Finding:
+    where = groups[finding.group].label if finding.group is not None else ""
+    return judge.process_ended_finding(
+        logs, end, role=Role.LEAD, others=finding.others, group=finding.group, lane=finding.lane, seq=finding.seq,
+        op=finding.op, call=f"{finding.op} {finding.seq} of {where}" if finding.lane == COLLECTIVE else "",
+    )  # fmt: skip
