@@ -55,8 +55,9 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         clock_ns=clocks.uncertainty_ns(hosts),
     )
     found, of_groups = findings.find(case), grouping.groups
+    alone = logs is not None and not any(s.usable for s in records.sources)
     if logs is not None:
-        if any(s.usable for s in records.sources):
+        if not alone:
             found = bylog.join(found, of_groups, open_calls, logs)
         else:
             of_groups = judge.groups_by_log(logs)
@@ -67,7 +68,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     return Incident(
         paths=tuple(paths),
         verdict=_verdict(records, calls, traffic, found),
-        leads=findings.leads(found) if of_groups is grouping.groups else judge.leads_of(found),
+        leads=judge.leads_of(found) if alone else findings.leads(found),
         findings=found,
         coverage=_coverage(records, of_groups, logs),
         groups=of_groups,

@@ -101,10 +101,12 @@ def _differs(finding: Finding, stalls: Mapping[tuple[int, int], Stall]) -> bool:
 
 
 def _origin(ends: Sequence[ProcessEnd] | None) -> bool:
+    """Whether a rank that others wait for has an end of its own making. That it printed something after an exception
+    (an exit handler, a script that caught it) takes nothing away: it raised before the call that it never made."""
     if not ends:
         return False
     first = ends[0]
-    return not first.follower and not first.went_on and first.kind is not EndKind.EXIT_CODE
+    return not first.follower and first.kind is not EndKind.EXIT_CODE and (not first.went_on or first.before_communication)
 
 
 def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
