@@ -252,10 +252,17 @@ def log(rank: Rank, wall: int) -> str:
     """What a rank's process printed. ``wall`` is when the watchdogs fire, on the job's clock."""
     host = rank.rank // 4
     skew = CLOCK_NS[host]
+    device, pid = rank.rank % 4, 41_260 + rank.rank
     start = f"{plain_stamp(START_NS + skew - 2_100 * MS)} rank {rank.rank} INFO"
+    nccl = f"{HOSTS[host]}:{pid}:{pid + 90} [{device}] NCCL INFO"
+    bus = ("1b000", "43000", "52000", "9d000")[device]
+    comm = f"comm 0x55d0a1{rank.rank}f3c0 rank {rank.rank} nranks 8 cudaDev {device} nvmlDev {device} busId {bus}"
+    groups = ", ".join(group_of(kind, rank.rank)[1] for kind in ("all", "tp", "dp"))
     lines = [
-        f"{start} torch 2.12.1+cu128, NCCL 2.27.3, host {HOSTS[host]}, device cuda:{rank.rank % 4}",
-        f"{start} world size 8, groups default_pg, {group_of('tp', rank.rank)[1]}, {group_of('dp', rank.rank)[1]}",
+        f"{start} world size 8, groups {groups}, PyTorch version: 2.12.1+cu128",
+        f"{nccl} NCCL version 2.27.3+cuda12.8",
+        f"{nccl} cudaDriverVersion 12080",
+        f"{nccl} ncclCommInitRankConfig {comm} commId 0x6f2d70c41b8e5a93 - Init COMPLETE",
     ]
     if rank.rank == BAD_RANK:
         raised = rank.entries[-1]["time_discovered_completed_ns"] + 640 * MS

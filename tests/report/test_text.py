@@ -78,6 +78,13 @@ def test_several_leads_are_numbered_and_all_in_the_answer():
     assert f"2. {other.summary}" in lines
 
 
+def test_what_the_log_says_of_the_same_rank_is_no_second_place_to_look():
+    raised = replace(NOT_REQUESTED, kind=Kind.PROCESS_ENDED, summary="rank 3 raised ValueError, by its log")
+    other = replace(raised, ranks=(2,), summary="rank 2 raised KeyError, by its log")
+    lines = to_text(incident(NOT_REQUESTED, raised, other, leads=(2, 3))).splitlines()
+    assert [line.split("  ")[0] for line in lines[:3]] == ["LOOK FIRST", "ITS LOG", "AND"]
+
+
 def test_many_leads_do_not_push_the_rest_off_the_screen():
     leads = [replace(NOT_REQUESTED, ranks=(rank,), summary=f"rank {rank} did not request 5", evidence=()) for rank in range(40)]
     lines = to_text(incident(*leads, leads=tuple(range(40)))).splitlines()

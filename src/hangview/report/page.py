@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role, Verdict
+from hangview.incident import Kind, Role, Verdict
 from hangview.report.coverage import RANK_PARTS, coverage_lines, source_lines
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, name_ranks
@@ -113,14 +113,22 @@ def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str
         return (("NO HANG SEEN", f"these files show no hang ({_scope(incident)})"),)
     if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
         return (("NOT ENOUGH EVIDENCE", escape(findings[0].summary) if findings else _nothing(incident)),)
-    leads = [escape(finding.summary) for finding in findings if finding.role is Role.LEAD]
+    leads = [finding for finding in findings if finding.role is Role.LEAD]
     if not leads:
         waiting = next((escape(finding.summary) for finding in findings if finding.role is Role.WAITING), None)
         if waiting is not None:
             return (("NO RANK NAMED", waiting),)
         return (("DIVERGENCE", escape(findings[0].summary) if findings else "the records of these ranks do not agree"),)
-    label = "LOOK FIRST" if incident.leads else "NO RANK NAMED"
-    answers = [(label if number == 0 else "AND", summary) for number, summary in enumerate(leads[:ANSWERS])]
+    answers = []
+    seen: set[int] = set()
+    for finding in leads[:ANSWERS]:
+        label = "AND" if seen else "LOOK FIRST" if incident.leads else "NO RANK NAMED"
+        if finding.kind is Kind.PROCESS_ENDED and seen >= set(finding.ranks):
+            label = (
+                "ITS LOG" if len(finding.ranks) == 1 else "THEIR LOGS"
+            )  # the same ranks once more, not another place to look
+        seen |= set(finding.ranks) or {-1}
+        answers.append((label, escape(finding.summary)))
     if len(leads) > ANSWERS:
         answers.append(("AND", f"{count(len(leads) - ANSWERS, 'more lead')}, below"))
     return tuple(answers)
