@@ -6,15 +6,15 @@ own layout, ``columns`` for how values become columns, ``text`` for JSON.
 
 from __future__ import annotations
 
-import re
+import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps.decode import keys
-from hangview.dumps.decode.columns import Column, Tables, from_entries
+from hangview.dumps.decode.columns import Tables, from_entries
 from hangview.dumps.decode.header import read_header, split
 from hangview.dumps.decode.machine import interpret, refuse_text_pickle
-from hangview.dumps.decode.rows import decode_rows
+from hangview.dumps.decode.rows import Rows, decode_rows
 from hangview.dumps.decode.text import read_json
 from hangview.dumps.decoded import Decoded, NotADump, Refused
 
@@ -25,9 +25,15 @@ __all__ = ["decode"]
 
 #: Wrappers (a pickle of the bytes of a pickle of ...) that are taken off before giving up.
 MAX_WRAPPERS = 4
+#: Names of unknown entry keys that are kept.
+_UNKNOWN_KEYS = 50
 #: A file whose last block was never written ends in zeros; a whole dump ends in a full stop or a brace.
 _ZEROS = b"\0" * 16
-_PICKLE_STARTS = tuple(b"\x80\x02}(X" + len(k).to_bytes(4, "little") + k.encode() for k in sorted({*keys.TOP_KEYS, "version"}))
+_PICKLE_STARTS = (
+    *(b"\x80\x02}(X" + len(k).to_bytes(4, "little") + k.encode() for k in sorted(keys.TOP_KEYS)),
+    *(b"\x80\x02](}(X" + len(k).to_bytes(4, "little") + k.encode() for k in sorted(keys.ENTRY_KEYS)),
+)
+_JSON_STARTS = tuple(b'{"' + k.encode() + b'"' for k in sorted(keys.DUMP_KEYS))
 
 
 def decode(data: bytes, limits: Limits) -> Decoded:
@@ -39,7 +45,13 @@ def decode(data: bytes, limits: Limits) -> Decoded:
     """
     if len(data) > limits.file_bytes:
         raise Refused(f"has {len(data):,} bytes, more than the limit of {limits.file_bytes:,}; --max-file-size raises it")
-    return _decode(data, limits, wrappers=0)
+    collecting = gc.isenabled()
+    gc.disable()  # no value here can refer to itself; collecting while millions are made costs five times the decoding
+    try:
+        return _decode(data, limits, wrappers=0)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
@@ -48,11 +60,8 @@ def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
     notes: list[str] = []
     if data.endswith(_ZEROS):
         short = data.rstrip(b"\0")
-        if not short:
-            raise NotADump("nothing but zero bytes")
-        if short[:1] == b"\x80" or short[-1:] not in (b"}", b"]", b"."):
-            notes.append(f"its last {len(data) - len(short):,} bytes are zeros: they were never written")
-            data = short
+        notes.append(f"its last {len(data) - len(short):,} bytes are zeros")
+        data = short
     if data[:1] == b"\x80":
         return _decode_pickle(data, limits, wrappers, notes)
     start = data[:256].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
@@ -60,11 +69,14 @@ def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
         root, stop = read_json(data, limits)
         if stop is not None:
             notes.append(f"stops being JSON at character {stop:,}; what came before is kept")
-        return _assemble(root, limits, len(data), notes, complete=stop is None, encoding="json")
-    if start == b'"' and wrappers < MAX_WRAPPERS:
+        if stop is not None and not root and _is_start_of(data, _JSON_STARTS):
+            return _assemble({}, [], 0, limits, notes, complete=False, encoding="json", has_key=False)
+        top, entries, has_key = split(root, cut_pickle=False)
+        return _assemble(top, entries, len(data), limits, notes, complete=stop is None, encoding="json", has_key=has_key)
+    if start == b'"':
         root, _ = read_json(data, limits)
         if type(root) is str:
-            return _unwrap(root.encode(), limits, wrappers, notes, "json of text", complete=True)
+            return _unwrap(root.encode("utf-8", "replace"), limits, wrappers, notes, "json of text", complete=True)
     refuse_text_pickle(data)
     raise NotADump("not a flight-recorder dump")
 
@@ -72,25 +84,27 @@ def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
 def _decode_pickle(data: bytes, limits: Limits, wrappers: int, notes: list[str]) -> Decoded:
     rows = decode_rows(data, limits)
     if rows is not None:
-        return _finish(rows.complete, "pickle 2", rows.header, rows.columns, rows.keys, rows.tables, notes)
-    read = interpret(data, limits)
-    encoding = f"pickle {read.protocol}"
-    if read.damage:
-        notes.append(f"damaged: {read.damage}; what came before is kept")
-    if type(read.root) in (bytes, str):
-        kind = "bytes" if type(read.root) is bytes else "text"
-        inner = read.root if type(read.root) is bytes else read.root.encode()
-        return _unwrap(inner, limits, wrappers, notes, f"{encoding} of {kind}", complete=read.complete)
-    if not read.complete and not read.root and not read.damage and _starts_like_a_dump(data):
-        return _assemble({}, limits, len(data), notes, complete=False, encoding=encoding, surely=True)
-    if read.complete and read.root == [] and data == b"\x80\x02](e.":  # an empty recorder of torch 2.2
-        return _assemble({keys.ENTRIES: []}, limits, len(data), notes, complete=True, encoding=encoding)
-    return _assemble(read.root, limits, len(data), notes, complete=read.complete, encoding=encoding)
+        return _finish(rows, limits, notes, "pickle 2")
+    machine = interpret(data, limits)
+    root, complete = machine.root(), machine.complete
+    encoding = f"pickle {data[1]}"
+    if machine.damage:
+        notes.append(f"damaged: {machine.damage}; what came before is kept")
+    if type(root) in (bytes, str):
+        kind = "bytes" if type(root) is bytes else "text"
+        inner = root if type(root) is bytes else root.encode()
+        return _unwrap(inner, limits, wrappers, notes, f"{encoding} of {kind}", complete=complete)
+    if not complete and not root and not machine.damage and _is_start_of(data, _PICKLE_STARTS):
+        return _assemble({}, [], 0, limits, notes, complete=False, encoding=encoding, has_key=False)
+    if data == b"\x80\x02](e.":  # an empty recorder of torch 2.2
+        return _assemble({}, [], 0, limits, notes, complete=True, encoding=encoding)
+    top, entries, has_key = split(root, cut_pickle=not complete)
+    return _assemble(top, entries, len(data), limits, notes, complete=complete, encoding=encoding, has_key=has_key)
 
 
-def _starts_like_a_dump(data: bytes) -> bool:
-    """Whether the bytes end inside the first value of a dump as torch writes it."""
-    return len(data) > 1 and any(start.startswith(data) or data.startswith(start) for start in _PICKLE_STARTS)
+def _is_start_of(data: bytes, starts: tuple[bytes, ...]) -> bool:
+    """Whether the bytes of a cut file are those of a dump as torch writes it, as far as they go."""
+    return len(data) > 1 and any(start.startswith(data) or data.startswith(start) for start in starts)
 
 
 def _unwrap(data: bytes, limits: Limits, wrappers: int, notes: list[str], encoding: str, *, complete: bool) -> Decoded:
@@ -101,46 +115,44 @@ def _unwrap(data: bytes, limits: Limits, wrappers: int, notes: list[str], encodi
 
 
 def _assemble(
-    root: Any, limits: Limits, size: int, notes: list[str], *, complete: bool, encoding: str, surely: bool = False
+    top: dict[Any, Any],
+    entries: list[Any],
+    size: int,
+    limits: Limits,
+    notes: list[str],
+    *,
+    complete: bool,
+    encoding: str,
+    has_key: bool = True,
 ) -> Decoded:
-    top, entries, has_key = ({}, [], False) if surely else split(root, complete=complete)
     if len(entries) > limits.entries:
-        too_many_entries(len(entries), limits)
+        raise Refused(f"has {len(entries):,} entries, more than the limit of {limits.entries:,}; --max-entries raises it")
     tables = Tables(limits, size)
     columns, present = from_entries(entries, tables)
-    decoded = _finish(complete, encoding, top, columns, present, tables, notes)
+    decoded = _finish(Rows(complete, top, columns, tables, present), limits, notes, encoding)
     return decoded if has_key else replace(decoded, has_entries_key=False)
 
 
-def _finish(
-    complete: bool,
-    encoding: str,
-    top: dict[Any, Any],
-    columns: dict[str, Column],
-    present: set[Any],
-    tables: Tables,
-    notes: list[str],
-) -> Decoded:
-    header, done = read_header(top), tables.finish()
-    unknown = sorted(re.sub(r"\s+", " ", str(k))[:100] for k in present - keys.ENTRY_KEYS)
+def _finish(rows: Rows, limits: Limits, notes: list[str], encoding: str) -> Decoded:
+    header, tables = read_header(rows.header, limits), rows.tables.finish()
     return Decoded(
-        complete=complete,
+        complete=rows.complete,
         encoding=encoding,
         version=header.version,
         library=header.library,
         configs=header.configs,
         statuses=header.statuses,
-        count=len(columns["state"]),
-        columns=columns,
-        ops=done.ops,
-        labels=done.labels,
-        signatures=done.signatures,
-        stacks=done.stacks,
-        threads=done.threads,
-        unknown_keys=tuple(unknown),
+        count=len(rows.columns["state"]),
+        columns=rows.columns,
+        ops=tables.ops,
+        labels=tables.labels,
+        signatures=tables.signatures,
+        stacks=tables.stacks,
+        threads=tables.threads,
+        unknown_keys=tuple(sorted(map(_printable, rows.keys - keys.ENTRY_KEYS))[:_UNKNOWN_KEYS]),
         notes=(*notes, *header.notes),
     )
 
 
-def too_many_entries(count: int, limits: Limits) -> None:
-    raise Refused(f"has {count:,} entries, more than the limit of {limits.entries:,}; --max-entries raises it")
+def _printable(key: Any) -> str:
+    return "".join(c if c.isprintable() else "?" for c in str(key)[:100])

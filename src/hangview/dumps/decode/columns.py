@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Column = npt.NDArray[Any]
 Entry = dict[Any, Any]
 
-#: torch itself allows no more dimensions than this in most operators; a recorder copies a tensor's sizes.
-MAX_DIMENSIONS = 256
+#: Elements of shapes that a small file may repeat by reference.
+_SPARE_ELEMENTS = 1_000_000
 _NUMBERS = frozenset({int})
 _TRUTH: dict[Any, bool] = {
     None: False,
@@ -65,7 +65,7 @@ class Tables:
     def __init__(self, limits: Limits, size: int) -> None:
         self.ops, self.labels, self.threads = Table(), Table(), Table()
         self._longest = limits.string_bytes
-        self._elements_left = size  # every element of a shape takes a byte or more
+        self._elements_left = size + _SPARE_ELEMENTS  # every element that is written out takes a byte or more
         self._sizes, self._dtypes, self._signatures = Table(), Table(), Table()
         self._frames, self._stacks = Table(), Table()
         self._stacks[()]  # id 0 is "none recorded"
@@ -128,7 +128,7 @@ class Tables:
             tuple(self.ops),
             tuple(self.labels),
             tuple(Signature(sizes[a], dtypes[b], sizes[c], dtypes[d]) for a, b, c, d in self._signatures),
-            tuple(tuple(frames[i] for i in stack) for stack in self._stacks),
+            tuple(tuple(map(frames.__getitem__, stack)) for stack in self._stacks),
             tuple(Thread(*t) for t in self.threads),
         )
 
@@ -137,10 +137,7 @@ class Tables:
             return ""
         if type(value) not in (str, int, float, bool):
             raise NotADump(f"an entry's {key} is {_kind(value)}")
-        text = str(value)
-        if len(text) > self._longest:
-            raise Refused(f"holds a {key} of {len(text)} characters, more than the limit of {self._longest}")
-        return text
+        return clean_text(str(value), key, self._longest)
 
     def _size_list(self, value: Any) -> int:
         known = self._seen.get(id(value))
@@ -150,23 +147,15 @@ class Tables:
             return self._sizes[()]
         if type(value) not in (list, tuple) or not all(type(shape) in (list, tuple) for shape in value):
             raise NotADump(f"an entry's sizes are {_kind(value)}, not lists of numbers")
-        shapes = tuple(map(tuple, value)) if len(value) < 1000 else tuple(self._long_sizes(value))
-        self._elements_left -= len(shapes) + sum(map(len, shapes))
+        self._elements_left -= len(value) + sum(map(len, value))
         if self._elements_left < 0:
             raise Refused("repeats the same lists far beyond its own size")
+        shapes = tuple(map(tuple, value))
         if not set(map(type, chain.from_iterable(shapes))) <= _NUMBERS:
             shapes = tuple(tuple(to_int(n, "sizes") for n in shape) for shape in shapes)
         n = self._sizes[shapes]
         self._seen[id(value)] = value, n
         return n
-
-    def _long_sizes(self, value: Iterable[Any]) -> Iterable[tuple[Any, ...]]:
-        left = self._elements_left
-        for shape in value:
-            left -= len(shape)
-            if left < 0:
-                raise Refused("repeats the same lists far beyond its own size")
-            yield tuple(shape)
 
     def _dtype_list(self, value: Any) -> int:
         if value is None:
@@ -179,6 +168,13 @@ class Tables:
         n = self._dtypes[tuple([self._text(x, "dtype") for x in value])]
         self._seen[id(value)] = value, n
         return n
+
+
+def clean_text(text: str, key: str, longest: int) -> str:
+    """Text that can be encoded: JSON may spell halves of characters. Raises Refused if it is too long."""
+    if len(text) > longest:
+        raise Refused(f"holds a {key} of {len(text):,} characters, more than the limit of {longest:,}")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _kind(value: Any) -> str:
@@ -245,7 +241,7 @@ def _fill(entries: list[Entry], key: str, dtype: type, plain: frozenset[type], c
 def from_entries(entries: list[Entry], tables: Tables) -> tuple[dict[str, Column], set[Any]]:
     """Columns of entries that were read one by one, and the keys they have. Raises NotADump or Refused."""
     count = len(entries)
-    present: set[Any] = set().union(*entries)
+    present: set[Any] = set().union(*{id(e): e for e in entries}.values())  # one dictionary may be repeated
     columns: dict[str, Column] = {name: np.full(count, NONE, np.int64) for name in INT_COLUMNS}
     filled: set[str] = set()
     for key, (name, factor) in keys.INTS.items():

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hangview.dumps.decode import keys
-from hangview.dumps.decoded import NotADump, RawConfig, RawStatus
+from hangview.dumps.decode.columns import clean_text
+from hangview.dumps.decoded import NotADump, RawConfig, RawStatus, Refused
+
+if TYPE_CHECKING:
+    from hangview.schema import Limits
 
 _RANK_LIST = re.compile(r"\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?\s*")
 _WRAPPING = "[](){} \t\r\n\"'"
+#: Characters of a version, or of a name inside a note.
 _SHORT = 100
+#: More notes than this help nobody.
+_NOTES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +30,26 @@ class Header:
     notes: tuple[str, ...] = ()
 
 
-def read_header(top: dict[Any, Any]) -> Header:
-    """The header of a dump's dictionary. What cannot be read is left out and said in a note; it never raises."""
+def read_header(top: dict[Any, Any], limits: Limits) -> Header:
+    """The header of a dump's dictionary. What cannot be read is left out and said in a note; raises Refused for long text."""
     notes: list[str] = []
     version = top.get("version")
     if type(version) in (int, float):
         version = str(version)
-    if version is not None and type(version) is not str:
-        notes.append("its version is neither text nor a number")
+    if version is not None and (type(version) is not str or len(version) > _SHORT):
+        notes.append("its version is neither short text nor a number")
         version = None
-    library = next((v for k in keys.LIBRARIES if type(v := top.get(k)) is str and v), None)
+    library = next((v for k in keys.LIBRARIES if type(v := top.get(k)) is str and v and len(v) <= _SHORT), None)
     return Header(
-        version,
-        library,
-        tuple(_configs(top.get(keys.CONFIG), notes)),
+        version and clean_text(version, "version", _SHORT),
+        library and clean_text(library, "library version", _SHORT),
+        tuple(_configs(top.get(keys.CONFIG), notes, limits.string_bytes)),
         tuple(_statuses(top.get(keys.STATUS), notes)),
-        tuple(notes),
+        tuple(notes[:_NOTES]),
     )
 
 
-def _configs(config: Any, notes: list[str]) -> list[RawConfig]:
+def _configs(config: Any, notes: list[str], longest: int) -> list[RawConfig]:
     if config is None:
         return []
     if type(config) is not dict:
@@ -54,12 +61,15 @@ def _configs(config: Any, notes: list[str]) -> list[RawConfig]:
             name, desc, ranks = value.get("name"), value.get("desc"), value.get("ranks")
             name = name if type(name) is str else str(key)
             desc = desc if type(desc) is str else ""
+            if type(ranks) is str and len(ranks) > longest:
+                raise Refused(f"lists ranks in {len(ranks):,} characters, more than the limit of {longest:,}")
         else:  # 1.2 to 1.4: {pg_id: [ranks]}
             name, desc, ranks = str(key), "", value
         parsed = parse_ranks(ranks)
         if parsed is None:
             notes.append(f"the ranks of group {str(key)[:_SHORT]!a} in pg_config cannot be read")
-        result.append(RawConfig(str(key), name, desc, parsed or ()))
+        key, name, desc = (clean_text(x, "group name", longest) for x in (str(key), name, desc))
+        result.append(RawConfig(key, name, desc, parsed or ()))
     return result
 
 
@@ -110,27 +120,27 @@ def _number(value: Any) -> int | None:
     return value if type(value) is int and abs(value) < 2**63 else None
 
 
-def split(root: Any, *, complete: bool) -> tuple[dict[Any, Any], list[dict[Any, Any]], bool]:
+def split(root: Any, *, cut_pickle: bool) -> tuple[dict[Any, Any], list[dict[Any, Any]], bool]:
     """Header, entries and whether there was a list of entries, from the value that a file holds.
 
-    torch 2.2 wrote the bare list. Raises NotADump if it is something else.
+    torch 2.2 wrote the bare list. Of a pickle that was cut early, the version may be all there is. Raises NotADump if it is
+    something else.
     """
-    if type(root) is list:
-        top, entries, has_key = {}, root, True
-        if not entries and complete:
-            raise NotADump("an empty list is no flight-recorder dump")
-    elif type(root) is dict:
+    top: dict[Any, Any] = {}
+    entries: Any = root
+    has_key = True
+    if type(root) is dict:
         top = {k: v for k, v in root.items() if k != keys.ENTRIES}
-        has_key = keys.ENTRIES in root
-        entries = root[keys.ENTRIES] if has_key and root[keys.ENTRIES] is not None else []
-        if not has_key and keys.DUMP_KEYS.isdisjoint(top) and (complete or "version" not in top):
+        has_key, entries = keys.ENTRIES in root, root.get(keys.ENTRIES)
+        if not has_key and keys.DUMP_KEYS.isdisjoint(top) and not (cut_pickle and "version" in top):
             raise NotADump("not a flight-recorder dump")
-    else:
+        entries = [] if entries is None else entries
+    elif type(root) is not list or not root:
         raise NotADump("not a flight-recorder dump")
     if type(entries) is not list:
-        raise NotADump("its entries are no list")
+        raise NotADump("not a flight-recorder dump: its entries are no list")
     if not all(type(e) is dict for e in entries):
-        raise NotADump("not a flight-recorder dump" if not top else "an entry is no dictionary")
-    if entries and keys.TELLING.isdisjoint(entries[0]) and keys.TELLING.isdisjoint(set().union(*entries)):
-        raise NotADump("its entries are not those of a flight recorder")
+        raise NotADump("not a flight-recorder dump: its entries are no dictionaries")
+    if entries and not any(key in e for e in entries for key in keys.TELLING):
+        raise NotADump("not a flight-recorder dump: its entries are of another kind")
     return top, entries, has_key

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from hangview.dumps.decode.keys import CONFIG, ENTRIES, STATUS
+from hangview.dumps.decode.rescue import rescue
 from hangview.dumps.decoded import NotADump, Refused
 
 if TYPE_CHECKING:
@@ -69,20 +69,6 @@ _SIZED = {
 }
 
 
-class Read(NamedTuple):
-    """What a pickle holds. ``root`` is None if nothing was whole; ``damage`` says what ended the reading, if not the end.
-
-    ``levels`` is the stack as it was at the end, divided by its marks, outermost first.
-    """
-
-    complete: bool
-    root: Any
-    memo: list[Any]
-    protocol: int
-    damage: str | None
-    levels: list[list[Any]]
-
-
 class _DamageError(ValueError):
     """These bytes cannot go on; what came before them is whole."""
 
@@ -94,199 +80,214 @@ class _EndError(EOFError):
         self.rest = rest
 
 
-def interpret(data: bytes, limits: Limits) -> Read:
-    """The value of a pickle.
+class Machine:
+    """Reads a pickle, in one piece or in several.
 
-    Raises NotADump if it is no pickle of protocol 2 to 5, Refused if it asks for code or goes past a limit. Bad UTF-8 becomes
-    U+FFFD.
+    ``complete`` says whether its end was reached; ``damage`` what ended the reading, if it was not the end of the bytes;
+    ``mid_value`` whether the bytes end inside a value.
     """
-    if data[:1] != b"\x80" or len(data) < 2 or not 2 <= data[1] <= NEWEST_PROTOCOL:
-        raise NotADump("no pickle of protocol 2 to 5")
-    return _run(data, 2, Read(False, None, [], data[1], None, [[]]), limits)
 
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.complete = False
+        self.damage: str | None = None
+        self.mid_value = False
+        self.memo: list[Any] = []
+        self.levels: list[list[Any]] = [[]]  # the stack, divided by its marks, outermost first
+        self._room = container_limit(limits)
+        self._rest: bytes | None = None  # of a pickle that is one string, cut
 
-def resume(read: Read, data: bytes, limits: Limits) -> Read:
-    """Go on with more bytes behind the end of one that was read; ``read`` is used up. Positions count from the new bytes."""
-    return _run(data, 0, read, limits)
+    def root(self) -> Any:
+        """The pickle's value; before its end, the part of it that is whole; None if there is none."""
+        if self.complete:
+            return self.levels[0][0]
+        return self._rest if self._rest is not None else rescue(self.levels)
 
-
-def _run(data: bytes, pos: int, state: Read, limits: Limits) -> Read:
-    size = len(data)
-    depth, longest = limits.depth, limits.string_bytes
-    room = container_limit(limits)
-    memo, protocol = state.memo, state.protocol
-    marks = state.levels
-    stack = marks.pop()
-    append = stack.append
-    damage = None
-    try:
-        while True:
-            op = data[pos]
-            if op == 0x68:  # BINGET
-                append(memo[data[pos + 1]])
-                pos += 2
-            elif op == 0x58 and marks and (end := pos + 5 + (n := _u4(data, pos + 1)[0])) <= size and n <= longest:
-                # BINUNICODE, with its BINPUT at once; all that is odd about strings is below
-                append(data[pos + 5 : end].decode("utf-8", "replace"))
-                room -= 1
-                if room < 0:
-                    _too_many(limits)
-                pos = end
-                if data[pos] == 0x71 and data[pos + 1] == len(memo):
+    def feed(self, data: bytes, pos: int = 0) -> None:
+        """Read on. Raises Refused if the bytes ask for code or go past a limit. Bad UTF-8 becomes U+FFFD."""
+        size = len(data)
+        depth, longest = self.limits.depth, self.limits.string_bytes
+        room, memo, marks = self._room, self.memo, self.levels
+        stack = marks.pop()
+        append = stack.append
+        try:
+            while True:
+                op = data[pos]
+                if op == 0x68:  # BINGET
+                    append(memo[data[pos + 1]])
+                    pos += 2
+                elif op == 0x58 and marks and (end := pos + 5 + (n := _u4(data, pos + 1)[0])) <= size and n <= longest:
+                    # BINUNICODE, with its BINPUT at once; all that is odd about strings is below
+                    append(data[pos + 5 : end].decode("utf-8", "replace"))
+                    room -= 1
+                    if room < 0:
+                        _too_many(self.limits)
+                    pos = end
+                    if data[pos] == 0x71 and data[pos + 1] == len(memo):
+                        memo.append(stack[-1])
+                        pos += 2
+                elif op == 0x6A:  # LONG_BINGET
+                    append(memo[_u4(data, pos + 1)[0]])
+                    pos += 5
+                elif op == 0x4D:  # BININT2
+                    append(_u2(data, pos + 1)[0])
+                    pos += 3
+                elif op == 0x4B:  # BININT1
+                    append(data[pos + 1])
+                    pos += 2
+                elif op == 0x5D or op == 0x7D:  # EMPTY_LIST, EMPTY_DICT; torch's have their MARK right behind
+                    append([] if op == 0x5D else {})
+                    room -= 1
+                    if room < 0:
+                        _too_many(self.limits)
+                    pos += 1
+                    if data[pos] == 0x28:
+                        if len(marks) >= depth:
+                            _too_deep(depth)
+                        marks.append(stack)
+                        stack = []
+                        append = stack.append
+                        pos += 1
+                elif op == 0x75:  # SETITEMS
+                    items = stack
+                    stack = marks.pop()
+                    append = stack.append
+                    _set_items(stack[-1], items)
+                    pos += 1
+                elif op == 0x65:  # APPENDS
+                    items = stack
+                    stack = marks.pop()
+                    append = stack.append
+                    if type(stack[-1]) is not list:
+                        raise _DamageError("items for something that is no list")
+                    stack[-1].extend(items)
+                    pos += 1
+                elif op == 0x71:  # BINPUT
+                    if data[pos + 1] != len(memo):
+                        raise _DamageError("memo out of order")
                     memo.append(stack[-1])
                     pos += 2
-            elif op == 0x6A:  # LONG_BINGET
-                append(memo[_u4(data, pos + 1)[0]])
-                pos += 5
-            elif op == 0x4D:  # BININT2
-                append(_u2(data, pos + 1)[0])
-                pos += 3
-            elif op == 0x4B:  # BININT1
-                append(data[pos + 1])
-                pos += 2
-            elif op == 0x5D or op == 0x7D:  # EMPTY_LIST, EMPTY_DICT; torch's have their MARK right behind
-                append([] if op == 0x5D else {})
-                room -= 1
-                if room < 0:
-                    _too_many(limits)
-                pos += 1
-                if data[pos] == 0x28:
+                elif op == 0x72:  # LONG_BINPUT
+                    if _u4(data, pos + 1)[0] != len(memo):
+                        raise _DamageError("memo out of order")
+                    memo.append(stack[-1])
+                    pos += 5
+                elif op == 0x8A:  # LONG1
+                    n = data[pos + 1]
+                    if n == 8:
+                        append(_q8(data, pos + 2)[0])
+                    elif pos + 2 + n > size:
+                        raise _EndError
+                    elif n > 16:
+                        raise _DamageError(f"an integer of {n} bytes")
+                    else:
+                        append(int.from_bytes(data[pos + 2 : pos + 2 + n], "little", signed=True))
+                    pos += 2 + n
+                elif op == 0x4A:  # BININT
+                    append(_i4(data, pos + 1)[0])
+                    pos += 5
+                elif op == 0x94:  # MEMOIZE
+                    memo.append(stack[-1])
+                    pos += 1
+                elif op in _SIZED:
+                    width, text = _SIZED[op]
+                    begin = pos + 1 + width
+                    if begin > size:
+                        raise _EndError
+                    n = int.from_bytes(data[pos + 1 : begin], "little")
+                    end = begin + n
+                    whole = not stack and not marks  # the pickle is just this string: maybe a dump in a wrapper
+                    if end > size:
+                        if whole:
+                            raise _EndError(data[begin:])
+                        if n > longest:
+                            raise _DamageError(f"a string of {n} bytes, more than the file has")
+                        raise _EndError
+                    if n > longest and not whole:
+                        raise Refused(f"holds a string of {n} bytes, more than the limit of {longest}")
+                    room -= 1
+                    if room < 0:
+                        _too_many(self.limits)
+                    append(data[begin:end].decode("utf-8", "replace") if text else data[begin:end])
+                    pos = end
+                elif op == 0x47:  # BINFLOAT
+                    append(_d8(data, pos + 1)[0])
+                    pos += 9
+                elif op == 0x88 or op == 0x89:  # NEWTRUE, NEWFALSE
+                    append(op == 0x88)
+                    pos += 1
+                elif op == 0x4E:  # NONE
+                    append(None)
+                    pos += 1
+                elif 0x85 <= op <= 0x87:  # TUPLE1 to TUPLE3
+                    n = op - 0x84
+                    if len(stack) < n:
+                        raise _DamageError("a tuple of missing values")
+                    stack[-n:] = [tuple(stack[-n:])]
+                    room -= 1
+                    if room < 0:
+                        _too_many(self.limits)
+                    pos += 1
+                elif op == 0x2E:  # STOP
+                    if len(stack) != 1 or marks:
+                        raise _DamageError("values left over at its end")
+                    self.complete = True
+                    break
+                elif op == 0x28:  # MARK
                     if len(marks) >= depth:
                         _too_deep(depth)
                     marks.append(stack)
                     stack = []
                     append = stack.append
                     pos += 1
-            elif op == 0x75:  # SETITEMS
-                items = stack
-                stack = marks.pop()
-                append = stack.append
-                _set_items(stack[-1], items)
-                pos += 1
-            elif op == 0x65:  # APPENDS
-                items = stack
-                stack = marks.pop()
-                append = stack.append
-                if type(stack[-1]) is not list:
-                    raise _DamageError("items for something that is no list")
-                stack[-1].extend(items)
-                pos += 1
-            elif op == 0x71:  # BINPUT
-                if data[pos + 1] != len(memo):
-                    raise _DamageError("memo out of order")
-                memo.append(stack[-1])
-                pos += 2
-            elif op == 0x72:  # LONG_BINPUT
-                if _u4(data, pos + 1)[0] != len(memo):
-                    raise _DamageError("memo out of order")
-                memo.append(stack[-1])
-                pos += 5
-            elif op == 0x8A:  # LONG1
-                n = data[pos + 1]
-                if n == 8:
-                    append(_q8(data, pos + 2)[0])
-                elif pos + 2 + n > size:
-                    raise _EndError
-                elif n > 16:
-                    raise _DamageError(f"an integer of {n} bytes")
+                elif op == 0x73:  # SETITEM
+                    value, key = stack.pop(), stack.pop()
+                    _set_items(stack[-1], [key, value])
+                    pos += 1
+                elif op == 0x61:  # APPEND
+                    value = stack.pop()
+                    if type(stack[-1]) is not list:
+                        raise _DamageError("an item for something that is no list")
+                    stack[-1].append(value)
+                    pos += 1
+                elif op == 0x74:  # TUPLE
+                    items = stack
+                    stack = marks.pop()
+                    append = stack.append
+                    append(tuple(items))
+                    room -= 1
+                    if room < 0:
+                        _too_many(self.limits)
+                    pos += 1
+                elif op == 0x29:  # EMPTY_TUPLE
+                    append(())
+                    pos += 1
+                elif op == 0x95:  # FRAME: only a hint for readers from a stream
+                    _u8(data, pos + 1)
+                    pos += 9
+                elif op in _CODE:
+                    _refuse(data, pos, stack)
                 else:
-                    append(int.from_bytes(data[pos + 2 : pos + 2 + n], "little", signed=True))
-                pos += 2 + n
-            elif op == 0x4A:  # BININT
-                append(_i4(data, pos + 1)[0])
-                pos += 5
-            elif op == 0x94:  # MEMOIZE
-                memo.append(stack[-1])
-                pos += 1
-            elif op in _SIZED:
-                width, text = _SIZED[op]
-                begin = pos + 1 + width
-                if begin > size:
-                    raise _EndError
-                n = int.from_bytes(data[pos + 1 : begin], "little")
-                end = begin + n
-                whole = not stack and not marks  # the pickle is just this string: maybe a dump in a wrapper
-                if end > size:
-                    if whole:
-                        raise _EndError(data[begin:])
-                    if n > longest:
-                        raise _DamageError(f"a string of {n} bytes, more than the file has")
-                    raise _EndError
-                if n > longest and not whole:
-                    raise Refused(f"holds a string of {n} bytes, more than the limit of {longest}")
-                room -= 1
-                if room < 0:
-                    _too_many(limits)
-                append(data[begin:end].decode("utf-8", "replace") if text else data[begin:end])
-                pos = end
-            elif op == 0x47:  # BINFLOAT
-                append(_d8(data, pos + 1)[0])
-                pos += 9
-            elif op == 0x88 or op == 0x89:  # NEWTRUE, NEWFALSE
-                append(op == 0x88)
-                pos += 1
-            elif op == 0x4E:  # NONE
-                append(None)
-                pos += 1
-            elif 0x85 <= op <= 0x87:  # TUPLE1 to TUPLE3
-                n = op - 0x84
-                if len(stack) < n:
-                    raise _DamageError("a tuple of missing values")
-                stack[-n:] = [tuple(stack[-n:])]
-                room -= 1
-                if room < 0:
-                    _too_many(limits)
-                pos += 1
-            elif op == 0x2E:  # STOP
-                if len(stack) != 1 or marks:
-                    raise _DamageError("values left over at its end")
-                return Read(True, stack[0], memo, protocol, None, [])
-            elif op == 0x28:  # MARK
-                if len(marks) >= depth:
-                    _too_deep(depth)
-                marks.append(stack)
-                stack = []
-                append = stack.append
-                pos += 1
-            elif op == 0x73:  # SETITEM
-                value, key = stack.pop(), stack.pop()
-                _set_items(stack[-1], [key, value])
-                pos += 1
-            elif op == 0x61:  # APPEND
-                value = stack.pop()
-                if type(stack[-1]) is not list:
-                    raise _DamageError("an item for something that is no list")
-                stack[-1].append(value)
-                pos += 1
-            elif op == 0x74:  # TUPLE
-                items = stack
-                stack = marks.pop()
-                append = stack.append
-                append(tuple(items))
-                room -= 1
-                if room < 0:
-                    _too_many(limits)
-                pos += 1
-            elif op == 0x29:  # EMPTY_TUPLE
-                append(())
-                pos += 1
-            elif op == 0x95:  # FRAME: only a hint for readers from a stream
-                _u8(data, pos + 1)
-                pos += 9
-            elif op in _CODE:
-                _refuse(data, pos, stack)
-            else:
-                raise _DamageError(f"no value can start with byte {op:#04x}")
-    except _EndError as end:
-        if end.rest is not None:
-            return Read(False, end.rest, memo, protocol, None, [])
-    except _DamageError as error:
-        damage = f"{error} (byte {pos})"
-    except (IndexError, struct.error):
-        if pos + _LONGEST <= size:
-            damage = f"a value that was never written (byte {pos})"
-    levels = [*marks, stack]
-    return Read(False, _rescue(levels), memo, protocol, damage, levels)
+                    raise _DamageError(f"no value can start with byte {op:#04x}")
+        except _EndError as end:
+            self._rest = end.rest
+        except _DamageError as error:
+            self.damage = f"{error} (byte {pos})"
+        except (IndexError, struct.error):
+            if pos + _LONGEST <= size:
+                self.damage = f"a value that was never written (byte {pos})"
+        self.mid_value = pos < size
+        self._room = room
+        marks.append(stack)
+
+
+def interpret(data: bytes, limits: Limits) -> Machine:
+    """Read a whole pickle. Raises NotADump if it is none of protocol 2 to 5; Refused as :meth:`Machine.feed`."""
+    if data[:1] != b"\x80" or len(data) < 2 or not 2 <= data[1] <= NEWEST_PROTOCOL:
+        raise NotADump("no pickle of protocol 2 to 5")
+    machine = Machine(limits)
+    machine.feed(data, 2)
+    return machine
 
 
 def container_limit(limits: Limits) -> int:
@@ -303,9 +304,11 @@ def _too_deep(depth: int) -> NoReturn:
 
 
 def _set_items(target: Any, items: list[Any]) -> None:
-    keys = items[::2]
     if type(target) is not dict or len(items) & 1:
         raise _DamageError("items for something that is no dictionary")
+    if not items:
+        return
+    keys = items[::2]
     kinds = set(map(type, keys))
     if kinds != _TEXT and not (kinds <= _KEY_TYPES and all(type(k) is str or -(2**63) <= k < 2**63 for k in keys)):
         raise _DamageError("a dictionary key that is neither text nor a number")
@@ -328,58 +331,3 @@ def refuse_text_pickle(data: bytes) -> None:
     """Raise Refused if the bytes look like a pickle of protocol 0 or 1 that asks for code; no recorder writes those."""
     if data[:1] in (b"c", b"(") and data.rstrip()[-1:] == b"." and (m := _ASKS.search(data, 0, 4096)):
         raise Refused(f"asks for {m[1].decode()}.{m[2].decode()}, which a dump never does; not loaded")
-
-
-# What a dump that ends early had before its end ---------------------------------------------------------------------
-
-
-def _rescue(levels: list[list[Any]]) -> Any:
-    """The root with its whole values. ``levels`` is the stack as the marks divide it, outermost first."""
-    if not levels[0]:
-        return None
-    root = levels[0][0]
-    # A single item is written without a mark: then it lies right behind the root.
-    pending, deeper = (levels[1], levels[2:]) if len(levels) > 1 else (levels[0][1:], [])
-    if type(root) is list:
-        return [*root, *_whole(pending, bool(deeper))]
-    if type(root) is dict:
-        return _fill(root, pending, deeper)
-    return root
-
-
-def _fill(root: dict[Any, Any], pending: list[Any], deeper: list[list[Any]]) -> dict[Any, Any]:
-    result = dict(root)
-    for i in range(0, len(pending) - 1, 2):
-        key, value = pending[i], pending[i + 1]
-        if type(key) not in _KEY_TYPES:
-            break
-        rest = pending[i + 2 :]
-        if not rest and deeper:
-            value = _close(key, value, deeper)
-        elif key == ENTRIES and type(value) is list and rest and type(rest[0]) is dict:
-            value = [*value, *_whole(rest[:1], bool(deeper))]  # one entry, written but not yet appended
-        if value is not None:
-            result[key] = value
-    return result
-
-
-def _close(key: Any, value: Any, deeper: list[list[Any]]) -> Any:
-    """A value of the root that was being filled: its whole items, or None if it means nothing without the rest."""
-    items, filling = deeper[0], len(deeper) > 1
-    if key == ENTRIES and type(value) is list:
-        return [*value, *_whole(items, filling)]
-    if key in (CONFIG, STATUS) and type(value) is dict:
-        pairs = list(zip(items[::2], items[1::2], strict=False))
-        if pairs and (filling or not pairs[-1][1]) and not len(items) & 1:
-            pairs.pop()
-        return {**value, **{k: v for k, v in pairs if type(k) in _KEY_TYPES}}
-    return None
-
-
-def _whole(items: list[Any], filling: bool) -> list[Any]:
-    """The entries among the items that were written to their end: a dictionary gets all its items at once."""
-    whole = items[:-1] if filling else items
-    for i, item in enumerate(whole):
-        if type(item) is not dict or not item:
-            return whole[:i]
-    return whole

@@ -17,7 +17,7 @@ import numpy as np
 from hangview.dumps.decode import keys
 from hangview.dumps.decode.columns import Column, Entry, Tables, first_of, from_entries, scaled, state_code
 from hangview.dumps.decode.cursors import Bools, Fields, OtherLayoutError, read_fields
-from hangview.dumps.decode.machine import Read, interpret, resume
+from hangview.dumps.decode.machine import Machine, interpret
 from hangview.dumps.decode.spans import Ints, Span, find_all
 from hangview.dumps.decoded import NONE, NotADump, Refused
 
@@ -31,7 +31,7 @@ MIN_ROWS = 32
 
 _PARTS = re.compile(rb"(\]\()|(e)|h(.)|j(....)|K(.)|M(..)|J(....)|\x8a\x08(.{8})", re.S)
 _GETS = re.compile(rb"(?:h.|j....)*+", re.S)
-_GET = re.compile(rb"h(.)|j(....)", re.S)
+_GET = re.compile(rb"h.|j....", re.S)
 _FIRST = re.compile(rb"(?:X\x07\0\0\0entries(?:q.|r....)|\A\x80\x02)\]\(\}\(X(.{4})", re.S)
 
 
@@ -56,9 +56,9 @@ def _decode(data: bytes, limits: Limits) -> Rows:
     starts = _find_starts(data)
     if len(starts) < MIN_ROWS or len(starts) >= limits.entries:
         raise OtherLayoutError
-    prefix = interpret(data[: int(starts[0])], limits)  # the header and the first entry, which shows the layout
-    first = _entries_of(prefix.root)
-    if prefix.damage or len(first) != 1:
+    machine = interpret(data[: int(starts[0])], limits)  # the header and the first entry, which shows the layout
+    first = _entries_of(machine.root())
+    if machine.damage or len(first) != 1:
         raise OtherLayoutError
     tokens = {key: token for key in (*first[0], keys.DURATION) if (token := _token(data, str(key).encode()))}
     if not tokens.keys() >= first[0].keys():
@@ -80,12 +80,27 @@ def _decode(data: bytes, limits: Limits) -> Rows:
             starts[rest].tolist(), ends[rest].tolist(), stops, new_stack[rest].tolist(), strict=True
         )
     ]
-    read = resume(prefix, b"".join(pieces), limits)
-    entries = _entries_of(read.root)
-    lost = len(rest) + 1 - len(entries)
-    if read.damage or lost not in ((0,) if read.complete else (0, 1)):
+    _feed(machine, pieces)
+    if any(machine.memo[_memo_id(token)] != key for key, token in tokens.items()):
         raise OtherLayoutError
-    return _join(fields, new_stack, rest.tolist(), entries, read, Tables(limits, len(data)))
+    entries = _entries_of(machine.root())
+    lost = len(rest) + 1 - len(entries)
+    if lost not in ((0,) if machine.complete else (0, 1)):
+        raise OtherLayoutError
+    return _join(fields, new_stack, rest.tolist(), entries, machine, Tables(limits, len(data)))
+
+
+def _feed(machine: Machine, pieces: list[bytes]) -> None:
+    """Interpret rows one by one; each must end where the next one can start, or the rows between them meant something else."""
+    depth = len(machine.levels)
+    for piece in pieces[:-1]:
+        before = len(machine.levels[-1])
+        machine.feed(piece)
+        if machine.damage or len(machine.levels) != depth or len(machine.levels[-1]) != before + 1 or machine.mid_value:
+            raise OtherLayoutError
+    machine.feed(pieces[-1])
+    if machine.damage:
+        raise OtherLayoutError
 
 
 def _find_starts(data: bytes) -> Ints:
@@ -110,6 +125,10 @@ def _token(data: bytes, key: bytes) -> bytes | None:
     return {b"q": b"h" + data[i + 1 : i + 2], b"r": b"j" + data[i + 1 : i + 5]}.get(data[i : i + 1])
 
 
+def _memo_id(token: bytes) -> int:
+    return int.from_bytes(token[1:], "little")
+
+
 def _entries_of(root: Any) -> list[Entry]:
     entries = root if type(root) is list else root.get(keys.ENTRIES) if type(root) is dict else None
     if type(entries) is not list or not all(type(e) is dict for e in entries):
@@ -126,7 +145,7 @@ def _new_stacks(fields: Fields) -> Bools:
     return result
 
 
-def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry], read: Read, tables: Tables) -> Rows:
+def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry], machine: Machine, tables: Tables) -> Rows:
     """All rows in file order. ``entries`` are the first entry and the rows of ``rest``, unless the last one was cut."""
     whole = [(0, entries[0])]
     stacks = []
@@ -139,10 +158,13 @@ def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry
             raise OtherLayoutError
     columns, present = from_entries([entry for _, entry in whole], tables)
     places = [place for place, _ in whole]
-    parts: dict[str, Any] = {"duration_ms": fields.duration, **_Ids(fields, tables, read.memo).columns()}
+    parts: dict[str, Any] = {"duration_ms": fields.duration, **_Ids(fields, new_stack, tables, machine.memo).columns()}
     for key, (name, factor) in keys.INTS.items():
         if key in fields.numbers:
-            values = scaled(np.where(fields.fits, fields.numbers[key], NONE), name, factor)
+            values = fields.numbers[key]
+            if factor != 1:  # what stands in the other rows could overflow
+                values = np.where(fields.fits, values, NONE)
+            values = scaled(values, name, factor)
             parts[name] = first_of(parts[name], values) if name in parts else values
     for name in keys.BOOLS:
         parts[name] = fields.numbers.get(name, False)
@@ -156,18 +178,19 @@ def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry
         result[name] = out
     for place, stack in stacks:
         result["stack"][place] = stack
-    header = {} if type(read.root) is list else {k: v for k, v in read.root.items() if k != keys.ENTRIES}
-    return Rows(read.complete, header, result, tables, present)
+    root = machine.root()
+    header = {} if type(root) is list else {k: v for k, v in root.items() if k != keys.ENTRIES}
+    return Rows(machine.complete, header, result, tables, present)
 
 
 class _Ids:
     """Ids of the strings, groups, signatures and stacks of the rows that fit, from the bytes that stand for them."""
 
-    def __init__(self, fields: Fields, tables: Tables, memo: list[Any]) -> None:
+    def __init__(self, fields: Fields, new_stack: Bools, tables: Tables, memo: list[Any]) -> None:
         self.fields, self.tables, self.memo = fields, tables, memo
+        self._new_stack = new_stack
         self._misfits = np.flatnonzero(~fields.fits)
         self._some = int(fields.fits.argmax())  # a row that fits lends its values to those that do not
-        self._frames: dict[int, int] = {}
 
     def columns(self) -> dict[str, Any]:
         f, tables = self.fields, self.tables
@@ -186,8 +209,8 @@ class _Ids:
             "state": self._strings("state", state_code),
             "label": label,
             "thread": self._distinct(thread, self._thread) if isinstance(thread, np.ndarray) else self._thread(0),
-            "signature": self._spans(f.lists, self._signature) if f.lists else tables.signature(None, None, None, None),
-            "stack": self._spans(f.frames, self._stack) if f.frames else 0,
+            "signature": self._signatures(f.lists) if f.lists else tables.signature(None, None, None, None),
+            "stack": self._stacks(f.frames) if f.frames else 0,
         }
 
     def _clean(self, values: Ints) -> Ints:
@@ -223,22 +246,17 @@ class _Ids:
         distinct, inverse = np.unique(self._clean(codes), return_inverse=True)
         return np.array([to_id(code) for code in distinct.tolist()], np.int64).take(inverse)
 
-    def _spans(self, span: Span, to_id: Callable[[bytes], int]) -> Ints:
-        return self._dense(self._clean(span.ids), len(span.values), lambda i: to_id(span.values[i]))
+    def _signatures(self, span: Span) -> Ints:
+        return self._dense(self._clean(span.ids), len(span.values), lambda i: self._signature(span.values[i]))
 
-    def _stack(self, raw: bytes) -> int:
-        if not _GETS.fullmatch(raw):
-            return 0  # a new one: its id comes from the entry that was interpreted
-        if raw[::2] == b"h" * (len(raw) // 2):
-            gets: list[int] = list(raw[1::2])
-        else:
-            gets = [m[1][0] if m[1] else int.from_bytes(m[2], "little") for m in _GET.finditer(raw)]
-        frames = self._frames
-        return self.tables.stack_of([frames[i] if i in frames else self._frame(i) for i in gets])
-
-    def _frame(self, i: int) -> int:
-        n = self._frames[i] = self.tables.frame(self.memo[i])
-        return n
+    def _stacks(self, span: Span) -> Ints:
+        # The stacks of rows with new frames come from the entries that were interpreted.
+        known = self.fields.fits & ~self._new_stack
+        if not known.any():
+            return np.zeros(len(known), np.int64)
+        codes = np.where(known, span.ids, span.ids[known.argmax()])
+        frame = _FrameIds(self.tables, self.memo).__getitem__
+        return self._dense(codes, len(span.values), lambda i: self.tables.stack_of(map(frame, _GET.findall(span.values[i]))))
 
     def _signature(self, raw: bytes) -> int:
         parts = _lists(raw, self.memo)
@@ -247,6 +265,17 @@ class _Ids:
             raise OtherLayoutError
         lists = dict(zip(order, parts[::2], strict=True))
         return self.tables.signature(*(lists.get(k) for k in keys.LISTS))
+
+
+class _FrameIds(dict[bytes, int]):
+    """Memo get of a frame -> the frame's id."""
+
+    def __init__(self, tables: Tables, memo: list[Any]) -> None:
+        self.tables, self.memo = tables, memo
+
+    def __missing__(self, token: bytes) -> int:
+        n = self[token] = self.tables.frame(self.memo[_memo_id(token)])
+        return n
 
 
 def _lists(raw: bytes, memo: list[Any]) -> list[Any]:

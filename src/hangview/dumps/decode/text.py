@@ -88,7 +88,7 @@ def _elements(text: str, at: int) -> tuple[list[Any], int]:
         while True:
             value, at = _DECODER.raw_decode(text, at)
             if type(value) is not dict:
-                return result, at
+                raise NotADump("not a flight-recorder dump")
             result.append(value)
             at = _skip(text, at)
             if text[at : at + 1] != ",":
