@@ -222,10 +222,11 @@ def cache() -> None:
 @cache.command()
 def clear() -> int:
     """Remove everything that was kept."""
-    from hangview.dumps.cache import clear as clear_cache
+    from hangview.cli_cache import clear as clear_cache
+    from hangview.cli_cache import folder
+    from hangview.text import count, escape
 
-    folder, files = clear_cache()
-    put(f"removed {files:,} files from {folder}\n")
+    put(f"removed {count(clear_cache(), 'file')} from {escape(str(folder()))}\n")
     return Exit.NO_HANG
 
 
@@ -238,8 +239,11 @@ def _load(paths: Sequence[str], options: ReadOptions) -> Incident:
     check_paths(paths)
     from hangview.incident import load
 
-    with Progress() as progress:
-        return load(*paths, options=options, on_progress=progress)
+    try:
+        with Progress() as progress:
+            return load(*paths, options=options, on_progress=progress)
+    except ValueError as error:  # an option that does not fit the files, in one line
+        raise Complaint(str(error)) from error
 
 
 def _deliver(text: str, output: str | None) -> None:
@@ -278,6 +282,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         code = cli.main(list(sys.argv[1:] if argv is None else argv), prog_name="hangview", standalone_mode=False)
         return int(code or 0)
     except Complaint as complaint:
+        if complaint.__cause__ is not None and os.environ.get("HANGVIEW_DEBUG"):
+            raise
         return _end(complaint)
     except click.ClickException as error:
         where = (

@@ -188,6 +188,7 @@ def test_a_folder_that_may_not_be_listed(monkeypatch, tmp_path, capsys):
         (PermissionError(13, "Permission denied", "run-7"), 3, "run-7: Permission denied"),
         (OSError(5, "Input/output error", "run-7/x"), 3, "run-7/x: Input/output error"),
         (MemoryError(), 3, "out of memory: read fewer files at a time, or use --workers 1"),
+        (ValueError("--attempt 7: there are attempts 0-1"), 2, "--attempt 7: there are attempts 0-1"),
         (ZeroDivisionError("a fault"), 3, "internal error: ZeroDivisionError: a fault; HANGVIEW_DEBUG=1 shows where"),
     ],
 )
@@ -293,6 +294,28 @@ def test_worksheet_of_nothing_is_3(loaded, monkeypatch):
     monkeypatch.setattr("hangview.worksheet.prefill", lambda made: made)
     monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: "")
     assert cli.run(["worksheet", __file__]) == 3
+
+
+def test_cache_clear(capsys):
+    place = Path(os.environ["XDG_CACHE_HOME"]) / "hangview"
+    assert cli.run(["cache", "clear"]) == 0
+    assert capsys.readouterr().out == f"removed 0 files from {place}\n"
+    (place / "v1").mkdir(parents=True)
+    (place / "v1" / "a").write_text("x")
+    (place.parent / "other").write_text("stays")
+    assert cli.run(["cache", "clear"]) == 0
+    assert capsys.readouterr().out == f"removed 1 file from {place}\n"
+    assert [path.name for path in place.parent.iterdir()] == ["other"]
+
+
+def test_cache_that_is_a_link_is_left_alone(tmp_path, capsys):
+    place = Path(os.environ["XDG_CACHE_HOME"]) / "hangview"
+    place.parent.mkdir(parents=True)
+    (tmp_path / "precious").write_text("x")
+    place.symlink_to(tmp_path)
+    assert cli.run(["cache", "clear"]) == 2
+    assert "is a link" in one_line(capsys.readouterr().err)
+    assert (tmp_path / "precious").exists()
 
 
 class TestDefaultPlaces:
