@@ -21,7 +21,7 @@ ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 P2P = frozenset({"send", "recv", "coalesced"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LogCall:
     """One group's first call that timed out. ``rows`` are all ranks that say anything about the group; ``waiting`` those that
     timed out in this call, ``joined`` those known to have requested it, ``behind`` those whose own counters stop below it."""
@@ -41,10 +41,22 @@ class LogCall:
     @property
     def name(self) -> str:
         """What to call it in a sentence: "all_reduce 42 of default_pg"."""
-        where = self.group.label if self.group is not None else "a group that the log does not name"
-        if self.seq is None:
-            return f"a call of group {where}"
-        return f"{self.op or 'call'} {self.seq} of {where}"
+        return f"a call of {self.where}" if self.seq is None else f"{self.op or 'call'} {self.seq} of {self.where}"
+
+    @property
+    def where(self) -> str:
+        """The group in a sentence; a bare number would read as a count."""
+        if self.group is None:
+            return "a group that the log does not name"
+        return self.group.label if self.group.desc else f"group {self.group.label}"
+
+    @property
+    def absent(self) -> tuple[int, ...]:
+        """Ranks within the group that no log shows in this call; only where the group's size is known."""
+        if self.size is None:
+            return ()
+        seen = {self.rows[rank].group_rank for rank in self.joined}
+        return tuple(number for number in range(self.size) if number not in seen)
 
 
 def _key(row: GroupByLog) -> str | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hangview.logs.events import ChildFailed, Closed, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd
 from hangview.logs.launchers import SIGNALS
+from hangview.logs.resolve import Named
 from hangview.text import escape, shorten
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from hangview.logs.events import Event
     from hangview.logs.evidence import LogLine
-    from hangview.logs.resolve import Named, Resolver
+    from hangview.logs.resolve import Resolver
     from hangview.schema import StackFrame
 
 _SAID = 300  #: characters of an exception's message that are kept
@@ -30,26 +31,39 @@ _SAID = 300  #: characters of an exception's message that are kept
 _FOLLOWS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
-            r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited|ncclRemoteError"
-            r"|remote error detected|Socket Timeout|recvValue failed|sendBytes failed|Gloo connectFullMesh failed"
+            r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited"
+            r"|ncclRemoteError|remote error detected|Socket Timeout|recvValue failed|sendBytes failed"
+            r"|Gloo connectFullMesh failed"
         ),
         "the connection to another process was lost",
     ),
     (
         re.compile(
-            r"Timed out waiting \d+ms|Watchdog caught collective|NCCL operation timed out|timed out in blocking wait|wait timeout after"
-            r"|Wait timeout|Operation timed out after|timeout watchdog detected operation timeout"
+            r"Timed out waiting \d+ms|Watchdog caught collective|NCCL operation timed out|timed out in blocking wait"
+            r"|wait timeout after|Wait timeout|Operation timed out after|timeout watchdog detected operation timeout"
         ),
         "it waited until its own time-out",
     ),
-    (re.compile(r"communicator was aborted|NCCLABORTEDCOMM|due to error - timeout watchdog"), "its communicator was aborted before"),
-    (re.compile(r"EnforceNotMet|op\.preamble\.length"), "it aborts inside a call in which another rank asks for something else"),
+    (
+        re.compile(r"communicator was aborted|NCCLABORTEDCOMM|due to error - timeout watchdog"),
+        "its communicator was aborted before",
+    ),
+    (
+        re.compile(r"EnforceNotMet|op\.preamble\.length"),
+        "it aborts inside a call in which another rank asks for something else",
+    ),
     (re.compile(r"SignalException|KeyboardInterrupt|got signal: "), "it was ended from outside"),
 )
-_FOLLOWING_TYPES = re.compile(r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError|SignalException|KeyboardInterrupt)$")
+_FOLLOWING_TYPES = re.compile(
+    r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError|SignalException|KeyboardInterrupt)$"
+)
 _NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
-_DEVICE = re.compile(r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure")
-_IN_COLLECTIVE = re.compile(r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives\w*|nn/functional|rendezvous|device_mesh)\.py$")
+_DEVICE = re.compile(
+    r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure"
+)
+_IN_COLLECTIVE = re.compile(
+    r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives\w*|nn/functional|rendezvous|device_mesh)\.py$"
+)
 _NOT_OURS = re.compile(r"/site-packages/|/dist-packages/|/lib/python3|^<frozen|^<string>")
 
 
@@ -76,15 +90,17 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     """The ends of all attempts. ``waits`` says of ranks in which call they themselves waited until a time-out."""
     attempts = resolver.attempts
     closed = {(attempts.of(event), event.pid): event.line for event in events if isinstance(event, Closed)}
+    adopted = _adopted(events, resolver)
     ranks: dict[tuple[int, int], _Rank] = defaultdict(_Rank)
     unplaced: list[ProcessEnd] = []
     for event in events:
-        for named, part in _parts(event, resolver):
+        for given, part in _parts(event, resolver):
+            named = adopted.get(id(event), given)
             key = (attempts.of(event), named.rank if named.rank is not None else NO_RANK)
             if named.rank is None:
                 alone = _Rank()
                 _gather(alone, part, named)
-                unplaced += _story(NO_RANK, key[0], alone, closed, None)
+                unplaced += [end for end in _story(NO_RANK, key[0], alone, closed, None) if end.attempt == attempts.current]
             else:
                 _gather(ranks[key], part, named)
     unplaced += _closed_ends(events, resolver, {about.pid for about in ranks.values()})
@@ -100,12 +116,33 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     )
 
 
+def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
+    """Exceptions without a rank in a launcher's log (before torch 2.3 a traceback bears none), by ``id`` of the event.
+
+    Where one exception was printed, and the launcher says that one process failed with an exit code, they are the same.
+    """
+    raised: dict[tuple[int, int], list[Raised]] = defaultdict(list)
+    failed: dict[tuple[int, int], list[ChildFailed]] = defaultdict(list)
+    for event in events:
+        key = (event.line.source, resolver.attempts.of(event))
+        if isinstance(event, Raised) and resolver.of(event).rank is None and follows(event.type, event.text) is None:
+            raised[key].append(event)
+        elif isinstance(event, ChildFailed) and event.code > 0:
+            failed[key].append(event)
+    found = {}
+    for key, exceptions in raised.items():
+        if len(exceptions) == 1 and len(failed[key]) == 1:
+            rank = resolver.of_local(failed[key][0].local, key[0]).rank
+            found[id(exceptions[0])] = Named(rank, "the only exception in the launcher's log, and the only process that failed")
+    return found
+
+
 def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | None]) -> list[ProcessEnd]:
     """Processes of the current attempt that the launcher ended and that nothing ties to a rank."""
     return [
         ProcessEnd(
-            NO_RANK, "signal 15 (SIGTERM), sent by the launcher", False, True, event.line, EndKind.SIGNAL, "the launcher ended it",
-            pid=event.pid, attempt=resolver.attempts.current, rank_from="unknown",
+            NO_RANK, "signal 15 (SIGTERM), sent by the launcher", False, True, event.line, EndKind.SIGNAL,
+            "the launcher ended it", pid=event.pid, attempt=resolver.attempts.current, rank_from="unknown",
         )
         for event in events
         if isinstance(event, Closed) and event.pid not in told and resolver.attempts.of(event) == resolver.attempts.current
@@ -156,21 +193,22 @@ def _gather(about: _Rank, event: Event, named: Named) -> None:
         about.codes.append((code, event, named))
 
 
-def _story(rank: int, attempt: int, about: _Rank, closed: Mapping[tuple[int, int], LogLine], waited: str | None) -> list[ProcessEnd]:
+def _story(
+    rank: int, attempt: int, about: _Rank, closed: Mapping[tuple[int, int], LogLine], waited: str | None
+) -> list[ProcessEnd]:
     """The ends of one rank, what it raised itself first."""
     codes = sorted(about.codes, key=lambda one: one[1].line.number)
-    code = codes[0][0] if codes else None
     extra = tuple(dict.fromkeys(event.line for _, event, _ in codes))
-    base = {"code": code, "pid": about.pid, "local_rank": about.local, "host": about.host, "attempt": attempt}
-    found = [_from_text(rank, event, named) for event, named in about.texts]
-    ends = [replace(end, lines=end.lines + extra, **base) for end in _distinct(found)]
+    ends = [replace(end, lines=end.lines + extra) for end in _distinct([_from_text(rank, *text) for text in about.texts])]
     if about.kernel:
         kill = about.kernel[-1]
         lines = tuple(dict.fromkeys([*(event.line for event in about.kernel[:-1]), *extra]))
         what = f"killed by the kernel, out of memory: pid {kill.pid}" + (f" ({escape(kill.process)})" if kill.process else "")
-        ends.append(ProcessEnd(rank, what, False, False, kill.line, EndKind.OOM_KILLER, lines=lines, rank_from=f"pid {kill.pid}", **base))
+        ends.append(
+            ProcessEnd(rank, what, False, False, kill.line, EndKind.OOM_KILLER, lines=lines, rank_from=f"pid {kill.pid}")
+        )
     elif codes and not ends:
-        ends.append(_from_code(rank, codes[0], extra, base))
+        ends.append(_from_code(rank, codes[0], extra))
     shut = closed.get((attempt, about.pid)) if about.pid is not None else None
     if shut is not None:
         ends = [_shut_down(end, shut) for end in ends]
@@ -178,7 +216,8 @@ def _story(rank: int, attempt: int, about: _Rank, closed: Mapping[tuple[int, int
         ends = [_following(end, "the job was being cancelled") if end.kind is EndKind.SIGNAL else end for end in ends]
     if waited is not None:
         ends = [_following(end, f"it waited itself, {waited}", again=end.kind is EndKind.SIGNAL) for end in ends]
-    return ends
+    code = codes[0][0] if codes else None
+    return [replace(end, code=code, pid=about.pid, local_rank=about.local, host=about.host, attempt=attempt) for end in ends]
 
 
 def _distinct(ends: list[ProcessEnd]) -> list[ProcessEnd]:
@@ -195,8 +234,9 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
     if isinstance(event, Heartbeat):
         seconds = "" if event.stuck_s is None else f" for {event.stuck_s} s"
         return ProcessEnd(
-            rank, f"ended by its heartbeat monitor: the watchdog thread made no progress{seconds}", False, True, event.line,
-            EndKind.HEARTBEAT, "what blocked the watchdog thread (a CUDA or NCCL call, or the GIL) is not in the log", rank_from=named.how,
+            rank, f"ended by the heartbeat monitor: the watchdog thread made no progress{seconds}", False, True, event.line,
+            EndKind.HEARTBEAT, "what blocked the watchdog thread (a CUDA or NCCL call, or the GIL) is not in the log",
+            rank_from=named.how,
         )  # fmt: skip
     text = shorten(escape(event.text.strip()), _SAID)
     if event.kind == "fatal":
@@ -210,7 +250,9 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
         return ProcessEnd(rank, text, False, False, event.line, EndKind.DEVICE, message=text, rank_from=named.how)
     if why is None and event.kind == "nccl":
         why = "an error of the communication library says what the connection did, not who began"
-    return ProcessEnd(rank, text, False, why is not None, event.line, EndKind.ABORT, why or "", message=text, rank_from=named.how)
+    return ProcessEnd(
+        rank, text, False, why is not None, event.line, EndKind.ABORT, why or "", message=text, rank_from=named.how
+    )
 
 
 def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
@@ -228,12 +270,11 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     )  # fmt: skip
 
 
-def _from_code(rank: int, first: tuple[int, Event, Named], lines: tuple[LogLine, ...], base: dict[str, object]) -> ProcessEnd:
+def _from_code(rank: int, first: tuple[int, Event, Named], lines: tuple[LogLine, ...]) -> ProcessEnd:
     code, event, named = first
     rest = tuple(line for line in lines if line != event.line)
-    end = ProcessEnd(rank, "", False, False, event.line, EndKind.EXIT_CODE, lines=rest, rank_from=named.how)
-    end = replace(end, **base)  # type: ignore[arg-type]
-    if code in (137, 139, 134, 143):
+    end = ProcessEnd(rank, "", False, False, event.line, EndKind.EXIT_CODE, lines=rest, code=code, rank_from=named.how)
+    if code in (134, 135, 137, 139, 143):  # shells and Kubernetes add 128 to the signal
         code = 128 - code
     if code >= 0:
         return replace(end, what=f"exit code {code}; what it raised is not in these logs")

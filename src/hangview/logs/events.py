@@ -32,7 +32,7 @@ class GroupRef:
 
 @dataclass(frozen=True, slots=True)
 class Caught(Event):
-    """"Watchdog caught collective operation timeout": the work, not the group. ``printed_rank`` is fixed by the first work
+    """ "Watchdog caught collective operation timeout": the work, not the group. ``printed_rank`` is fixed by the first work
     that logs in a process and may belong to another group."""
 
     printed_rank: int | None = None
@@ -101,7 +101,7 @@ class Raised(Event):
 
 @dataclass(frozen=True, slots=True)
 class Fatal(Event):
-    """"Fatal Python error", an uncaught C++ exception, or a device error that the watchdog thread met."""
+    """ "Fatal Python error", an uncaught C++ exception, or a device error that the watchdog thread met."""
 
     kind: str = "fatal"  #: "fatal", "abort", "device", "nccl"
     text: str = ""
@@ -206,7 +206,7 @@ class LogScan:
     locals: tuple[int, ...] = ()
     tasks: tuple[int, ...] = ()
     offsets: tuple[int, ...] = ()  #: distinct rank - local rank on one line
-    task_offsets: tuple[int, ...] = ()  #: distinct rank - task on one line
+    task_pairs: tuple[tuple[int, int], ...] = ()  #: distinct (task, rank) on one line
     pids: tuple[tuple[int, int], ...] = ()  #: (pid, rank) on one line
     problem: str | None = None
     notes: tuple[str, ...] = ()

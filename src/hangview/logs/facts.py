@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 #: Source line of "Watchdog caught" by torch version, as seen in public logs: a hint, site builds differ.
 _BY_SOURCE_LINE = {
-    821: "1.13", 828: "2.0", 457: "2.1", 458: "2.1", 467: "2.1", 474: "2.1", 475: "2.1", 523: "2.2", 563: "2.3", 607: "2.4", 616: "2.5",
-    629: "2.6", 632: "2.7", 683: "2.8-2.9",
+    821: "1.13", 828: "2.0", 457: "2.1", 458: "2.1", 467: "2.1", 474: "2.1", 475: "2.1", 523: "2.2", 563: "2.3", 607: "2.4",
+    616: "2.5", 629: "2.6", 632: "2.7", 683: "2.8-2.9",
 }  # fmt: skip
 
 _NCCL2 = "2.14 or newer (nccl2)"
 
 
-def collect(events: Sequence[Event], scans: Sequence[LogScan], resolver: Resolver, rows: Sequence[GroupByLog], places: Sequence[Place]) -> tuple[Fact, ...]:
+def collect(
+    events: Sequence[Event], scans: Sequence[LogScan], resolver: Resolver, rows: Sequence[GroupByLog], places: Sequence[Place]
+) -> tuple[Fact, ...]:
     """All facts, by name, value and ranks."""
     shown = {scan.source: scan.shown for scan in scans}
     found: dict[tuple[str, str], tuple[set[int], LogLine, str]] = {}
@@ -43,7 +45,9 @@ def collect(events: Sequence[Event], scans: Sequence[LogScan], resolver: Resolve
         elif isinstance(event, Caught) and event.timeout_ms is not None:
             add("timeout", f"{event.timeout_ms} ms", rank, event.line, "limit of the work that timed out")
         elif isinstance(event, DumpLine) and event.path is not None and event.what in ("path", "finished"):
-            add("dump_path", event.path, rank, event.line, "announced" if event.what == "path" else "written, by the rank's log")
+            add(
+                "dump_path", event.path, rank, event.line, "announced" if event.what == "path" else "written, by the rank's log"
+            )
         elif isinstance(event, SummaryEntry) and event.host is not None:
             add("host", event.host, event.rank, event.line, "the launcher's summary")
         elif isinstance(event, TaskEnd) and event.host is not None:
@@ -83,7 +87,12 @@ def torch_by_wording(events: Sequence[Event], scans: Sequence[LogScan]) -> Fact 
     shown = {scan.source: scan.shown for scan in scans}
     for event in events:
         if isinstance(event, TimedOut):
-            return Fact("torch", _NCCL2, (), f"by the wording of the watchdog's lines ({shown[event.line.source]}, line {event.line.number:,})")
+            return Fact(
+                "torch",
+                _NCCL2,
+                (),
+                f"by the wording of the watchdog's lines ({shown[event.line.source]}, line {event.line.number:,})",
+            )
     works = [event for event in events if isinstance(event, Caught)]
     if not works:
         return None
@@ -93,7 +102,12 @@ def torch_by_wording(events: Sequence[Event], scans: Sequence[LogScan]) -> Fact 
     if hint is not None and _BY_SOURCE_LINE[hint.source_line] != value:
         value += f"; source line {hint.source_line} is that of {_BY_SOURCE_LINE[hint.source_line]}"
     line = works[0].line
-    return Fact("torch", value, (), f"by the wording of the watchdog's lines; site builds differ ({shown[line.source]}, line {line.number:,})")
+    return Fact(
+        "torch",
+        value,
+        (),
+        f"by the wording of the watchdog's lines; site builds differ ({shown[line.source]}, line {line.number:,})",
+    )
 
 
 def _range(first: Caught, events: Sequence[Event]) -> tuple[str, str]:
@@ -139,11 +153,17 @@ def collect_places(events: Sequence[Event], resolver: Resolver) -> tuple[Place, 
         if isinstance(event, CommInit):
             rank = resolver.of_pid(event.who.pid).rank
             if rank is not None and (rank not in places or places[rank].device is None):
-                places[rank] = Place(rank, event.who.host, None, event.who.pid, event.device, event.bus_id, event.line, "NCCL's init line")
+                places[rank] = Place(
+                    rank, event.who.host, None, event.who.pid, event.device, event.bus_id, event.line, "NCCL's init line"
+                )
         elif isinstance(event, SummaryEntry) and event.rank is not None:
             kept = places.get(event.rank)
             device, bus_id = (kept.device, kept.bus_id) if kept else (None, None)
-            places[event.rank] = Place(event.rank, event.host, event.local, event.pid, device, bus_id, event.line, "the launcher's summary")
+            places[event.rank] = Place(
+                event.rank, event.host, event.local, event.pid, device, bus_id, event.line, "the launcher's summary"
+            )
         elif event.who.host is not None and event.who.rank is not None and event.who.rank not in places:
-            places[event.who.rank] = Place(event.who.rank, event.who.host, None, event.who.pid, None, None, event.line, "prefix of the line")
+            places[event.who.rank] = Place(
+                event.who.rank, event.who.host, None, event.who.pid, None, None, event.line, "prefix of the line"
+            )
     return tuple(places[rank] for rank in sorted(places))

@@ -24,7 +24,9 @@ _LIGHTNING = re.compile(r"\[rank: (?P<rank>\d+)\] Child process with PID (?P<pid
 _KERNEL = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)")
 _OOM_EVENT = re.compile(r"oom-kill:constraint=.*task=(?P<name>[^,]*),pid=(?P<pid>\d+)")
 _REPEATED = re.compile(r"\[repeated (?P<count>\d+)x across cluster\]")
-_CANCELLED = re.compile(r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED|srun: (?:Terminating|Job step aborted|forcing job termination)")
+_CANCELLED = re.compile(
+    r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED|srun: (?:Terminating|Job step aborted|forcing job termination)"
+)
 _ENTRY = re.compile(r"\s+(?P<key>time|host|rank|exitcode|error_file|traceback) *: (?P<value>.*)")
 _RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
 _CODE = re.compile(r"(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)")

@@ -27,14 +27,16 @@ _ANSI_REST = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)m(?=\(| \[repeated)|(?<=[)\]
 
 #: The head of a c10 line, as torch's own logging writes it (2.4+ with a date) and as glog builds do.
 HEAD = re.compile(
-    r"(?:\[rank(?P<rank>\d{1,7})\]:)?"
-    r"(?:\[(?P<level>[IWEF])(?:(?P<date>\d{3,4}) (?P<time>\d\d:\d\d:\d\d)\.\d{6,9} )?\s?(?P<file>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<line>\d+)\] "
-    r"|(?<![\w\[])(?P<glevel>[IWEF])(?P<gdate>\d{4}) (?P<gtime>\d\d:\d\d:\d\d)\.\d{6} +\d+ (?P<gfile>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<gline>\d+)\] )"
+    r"(?:\[rank(?P<rank>\d{1,7})\]:)?(?:"
+    r"\[(?P<level>[IWEF])(?:(?P<date>\d{3,4}) (?P<time>\d\d:\d\d:\d\d)\.\d{6,9} )?\s?"
+    r"(?P<file>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<line>\d+)\] "
+    r"|(?<![\w\[])(?P<glevel>[IWEF])(?P<gdate>\d{4}) (?P<gtime>\d\d:\d\d:\d\d)\.\d{6} +\d+ "
+    r"(?P<gfile>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<gline>\d+)\] )"
 )
 #: The head of a line of torch's Python side: 2.3+ in brackets with the rank, torchelastic without.
 PY_HEAD = re.compile(
-    r"(?:\[rank(?P<rank>\d{1,7})\]:)?(?P<level>[DIWEVC])(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,6} +(?P<pid>\d+) +(?:site-packages/)?"
-    r"(?P<file>[\w./-]+\.py):\d+\] ?"
+    r"(?:\[rank(?P<rank>\d{1,7})\]:)?(?P<level>[DIWEVC])(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,6} +(?P<pid>\d+) +"
+    r"(?:site-packages/)?(?P<file>[\w./-]+\.py):\d+\] ?"
 )
 
 _CRI = r"(?: (?:stdout|stderr) [FP])?"
@@ -52,7 +54,10 @@ _TRACE = re.compile(r"\[rank(?P<rank>\d{1,7})\]: ?(?!\[[IWEF])")
 _SAYS = re.compile(r"(?:\[?rank[ =:]?(?P<rank>\d{1,7})\]?)(?=[ ,|]|:(?![\[IWE])|$)")
 _HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|[IWE]\d{4} )")
 #: What only starts a message: never the rest of a wrapped one.
-_STARTS = re.compile(r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid=| {0,5}\d+: \[")
+_STARTS = re.compile(
+    r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid="
+    r"| {0,5}\d+: \["
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +220,13 @@ def _strip(text: str, who: Who) -> tuple[str, Who]:
                 who = replace(who, task=int(found["task"]))
             elif (found := _TRACE.match(text)) is not None:
                 who = replace(who, rank=int(found["rank"]), rank_from="[rankN]: on the line")
-            elif (found := _TEMPLATE.match(text) or _STAMP.match(text) or _POD.match(text) or _VIEWER.match(text) or _SAYS.match(text)) is None:
+            elif (
+                found := _TEMPLATE.match(text)
+                or _STAMP.match(text)
+                or _POD.match(text)
+                or _VIEWER.match(text)
+                or _SAYS.match(text)
+            ) is None:
                 break
             elif found.re is _SAYS:
                 who = replace(who, rank=int(found["rank"]), rank_from="the line names its rank")

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 #: OpType → the operation's family in ``hangview.schema.Op``.
 FAMILIES = {
-    "ALLREDUCE": "all_reduce", "ALLREDUCE_COALESCED": "all_reduce", "_ALLREDUCE_SPARSE": "all_reduce", "BROADCAST": "broadcast",
-    "_BROADCAST_OOP": "broadcast", "REDUCE": "reduce", "_REDUCE_OOP": "reduce", "ALLGATHER": "all_gather", "_ALLGATHER_BASE": "all_gather",
-    "ALLGATHER_COALESCED": "all_gather", "REDUCE_SCATTER": "reduce_scatter", "_REDUCE_SCATTER_BASE": "reduce_scatter",
-    "ALLTOALL": "all_to_all", "ALLTOALL_BASE": "all_to_all", "GATHER": "gather", "SCATTER": "scatter", "SEND": "send", "RECV": "recv",
-    "RECVANYSOURCE": "recv", "BARRIER": "barrier", "COALESCED": "coalesced",
+    "ALLREDUCE": "all_reduce", "ALLREDUCE_COALESCED": "all_reduce", "_ALLREDUCE_SPARSE": "all_reduce",
+    "BROADCAST": "broadcast", "_BROADCAST_OOP": "broadcast", "REDUCE": "reduce", "_REDUCE_OOP": "reduce",
+    "ALLGATHER": "all_gather", "_ALLGATHER_BASE": "all_gather", "ALLGATHER_COALESCED": "all_gather",
+    "REDUCE_SCATTER": "reduce_scatter", "_REDUCE_SCATTER_BASE": "reduce_scatter", "GATHER": "gather", "SCATTER": "scatter",
+    "ALLTOALL": "all_to_all", "ALLTOALL_BASE": "all_to_all", "BARRIER": "barrier", "COALESCED": "coalesced",
+    "SEND": "send", "RECV": "recv", "RECVANYSOURCE": "recv",
 }  # fmt: skip
 
 _Group = tuple[str | None, str | None, int | None]
@@ -82,7 +83,11 @@ def _positions(rank: int, found: Sequence[tuple[Event, str]]) -> list[GroupByLog
         rows[key] = row if kept is None else _merged(kept, row)
     named = {row.timed_out_seq for row in rows.values()}
     result = [_with_work(row, caught.get(row.timed_out_seq)) if row.timed_out_seq is not None else row for row in rows.values()]
-    result += [_from_caught(rank, event, how) for event, how in found if isinstance(event, Caught) and event.seq not in named and caught[event.seq] is event]
+    result += [
+        _from_caught(rank, event, how)
+        for event, how in found
+        if isinstance(event, Caught) and event.seq not in named and caught[event.seq] is event
+    ]
     return [_with_stack(row, found) for row in result]
 
 

@@ -136,7 +136,8 @@ class _Scratch:
     """One thread's arrays, allocated once."""
 
     def __init__(self) -> None:
-        self.buffer = np.empty(CHUNK, dtype=np.uint8)
+        self.data = memoryview(bytearray(CHUNK))
+        self.buffer = np.frombuffer(self.data, dtype=np.uint8)
         self.hashed = np.empty(CHUNK // 8, dtype=np.uint64)
         self.marked = np.empty(CHUNK // 8, dtype=np.bool_)
 
@@ -155,7 +156,7 @@ def _mark(scratch: _Scratch, size: int, offset: int, blocks: npt.NDArray[np.uint
         index = np.searchsorted(_WORDS, found)
         index[index == _WORDS.size] = 0
         real = _WORDS[index] == found
-        view = memoryview(scratch.buffer)[:size]
+        view = scratch.data[:size]
         for word, position in zip(found[real].tolist(), (hits[real] * 8).tolist(), strict=True):
             block = (offset + position) // BLOCK
             for phrase, start in _PLACES[word]:
@@ -178,7 +179,7 @@ def _scan(fd: int, size: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int
         scratch = _Scratch()
         for chunk in range(first, newlines.size, step):
             offset = chunk * CHUNK
-            got = os.preadv(fd, [memoryview(scratch.buffer)], offset)
+            got = os.preadv(fd, [scratch.data], offset)
             newlines[chunk] = _mark(scratch, min(got, size - offset), offset, blocks)
 
     if size < _PARALLEL:

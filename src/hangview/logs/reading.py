@@ -59,7 +59,8 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
     used = _used_lines(rows, unplaced, (*ended.current, *ended.unplaced, *ended.earlier), dumps, places, stacks)
     return LogEvidence(
         groups=rows, ends=ended.current, unplaced=unplaced, unplaced_ends=ended.unplaced, earlier_ends=ended.earlier,
-        dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known, attempt=current, ranks=ranks,
+        dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
+        attempt=current if ordered else None, ranks=ranks,
         silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),
         hidden=max((event.count for event in now if isinstance(event, Hidden)), default=0),
         facts=facts.collect(events, ordered, resolver, rows, places),
@@ -73,7 +74,9 @@ def wait_of(row: GroupByLog) -> str:
     return f"in {call}{row.desc or row.name or 'a group that its log does not name'}"
 
 
-def _ranks(scans: Sequence[LogScan], events: Sequence[Event], resolver: Resolver, ended: Sequence[ProcessEnd]) -> tuple[int, ...]:
+def _ranks(
+    scans: Sequence[LogScan], events: Sequence[Event], resolver: Resolver, ended: Sequence[ProcessEnd]
+) -> tuple[int, ...]:
     """Every rank that has a file, a label, or a line of the launcher in the current attempt."""
     current = resolver.attempts.current
     found: set[int] = set()
@@ -93,7 +96,9 @@ def _ranks(scans: Sequence[LogScan], events: Sequence[Event], resolver: Resolver
     return tuple(sorted(rank for rank in found if rank < _MOST_RANKS))
 
 
-def _silent(ranks: Sequence[int], rows: Sequence[GroupByLog], ended: Sequence[ProcessEnd], world: int | None) -> tuple[int, ...]:
+def _silent(
+    ranks: Sequence[int], rows: Sequence[GroupByLog], ended: Sequence[ProcessEnd], world: int | None
+) -> tuple[int, ...]:
     """Ranks without a word of their own. World ranks have no gaps: whatever is below a known one exists."""
     spoke = {row.rank for row in rows} | {end.rank for end in ended if end.kind not in _SAID_BY_OTHERS}
     known = max(ranks, default=-1) + 1
@@ -123,6 +128,6 @@ def _log_read(scan: LogScan, resolver: Resolver, used: Sequence[LogLine]) -> Log
     named = resolver.file_rank(scan.source)
     lines = len({line.number for line in used if line.source == scan.source})
     return LogRead(
-        scan.source, scan.shown, scan.size, scan.lines, lines, named.rank, named.how if named.rank is not None else "", scan.attempt, scan.problem,
-        scan.notes,
+        scan.source, scan.shown, scan.size, scan.lines, lines, named.rank, named.how if named.rank is not None else "",
+        scan.attempt, scan.problem, scan.notes,
     )  # fmt: skip

@@ -7,6 +7,7 @@ group bracket is never used: it counts within the group.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ from hangview.logs.events import ChildFailed, Closed, CommInit, SummaryEntry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hangview.logs.events import Event, LogScan, Who
+    from hangview.logs.events import Event, LogScan
+    from hangview.logs.lines import Who
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Resolver:
         self._scans = {scan.source: scan for scan in scans}
         self._offsets = _offsets(scans)
         self._task_is_rank = _task_is_rank(scans)
+        self._own = _own_files(scans)
         self._attempts = Attempts(scans)
         self._files = {scan.source: self._file_rank(scan) for scan in scans}
         self._pids = self._pid_table(scans)
@@ -82,7 +85,11 @@ class Resolver:
         return Named(local + offset, f"local rank {local} on a node whose first rank is {offset}")
 
     def of_task(self, task: int) -> Named:
-        return Named(task, "task number of the launcher, which agrees with the rank on every line that has both") if self._task_is_rank else _UNKNOWN
+        return (
+            Named(task, "task number of the launcher, which agrees with the rank on every line that has both")
+            if self._task_is_rank
+            else _UNKNOWN
+        )
 
     def _offset(self, scan: LogScan) -> int | None:
         for key in (("source", scan.source), ("tree", scan.tree), ("all", None)):
@@ -93,12 +100,14 @@ class Resolver:
     def _file_rank(self, scan: LogScan) -> Named:
         if scan.path_rank is not None:
             return Named(scan.path_rank, "file name")
-        if len(scan.ranks) == 1 and len(scan.locals) <= 1 and len(scan.tasks) <= 1 and not _is_launcher(scan):
+        if scan.source in self._own:
             return Named(scan.ranks[0], "every labelled line of the file")
         if scan.path_local is not None and not scan.ranks:
             offset = self._offset(scan)
             if offset is not None:
-                return Named(scan.path_local + offset, f"folder of local rank {scan.path_local} on a node whose first rank is {offset}")
+                return Named(
+                    scan.path_local + offset, f"folder of local rank {scan.path_local} on a node whose first rank is {offset}"
+                )
         if scan.path_task is not None and not scan.ranks and self._task_is_rank:
             return Named(scan.path_task, "task number in the file name, which agrees with the rank in the other files")
         return _UNKNOWN
@@ -108,8 +117,8 @@ class Resolver:
         found: dict[int, set[int]] = defaultdict(set)
         world = max((event.nranks for scan in scans for event in scan.events if isinstance(event, CommInit)), default=0)
         for scan in scans:
-            for pid, rank in scan.pids:
-                found[pid].add(rank)
+            for labelled, its_rank in scan.pids:
+                found[labelled].add(its_rank)
             for event in scan.events:
                 pid, rank = _pid_and_rank(event, self, scan, world)
                 if pid is not None and rank is not None:
@@ -138,7 +147,11 @@ def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set
     offsets: dict[tuple[str, int | str | None], set[int]] = defaultdict(set)
     for scan in scans:
         votes = set(scan.offsets)
-        votes |= {event.rank - event.local for event in scan.events if isinstance(event, SummaryEntry) and event.rank is not None and event.local is not None}
+        votes |= {
+            event.rank - event.local
+            for event in scan.events
+            if isinstance(event, SummaryEntry) and event.rank is not None and event.local is not None
+        }
         if scan.path_local is not None and len(scan.ranks) == 1:
             offsets["tree", scan.tree].add(scan.ranks[0] - scan.path_local)
             offsets["all", None].add(scan.ranks[0] - scan.path_local)
@@ -148,10 +161,29 @@ def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set
 
 
 def _task_is_rank(scans: Sequence[LogScan]) -> bool:
-    """Whether every line and file that has both shows the task number as the rank."""
-    votes = {offset for scan in scans for offset in scan.task_offsets}
-    votes |= {scan.ranks[0] - scan.path_task for scan in scans if scan.path_task is not None and len(scan.ranks) == 1}
-    return votes == {0}
+    """Whether task numbers are ranks: at least two tasks show it, and every line or file that has both agrees.
+
+    With one launcher per node a task is a node, and node 0 has rank 0.
+    """
+    pairs = {pair for scan in scans for pair in scan.task_pairs}
+    pairs |= {(scan.path_task, scan.ranks[0]) for scan in scans if scan.path_task is not None and len(scan.ranks) == 1}
+    return len(pairs) > 1 and all(task == rank for task, rank in pairs)
+
+
+def _own_files(scans: Sequence[LogScan]) -> frozenset[int]:
+    """Files whose labelled lines are all of one rank, and that are that rank's alone.
+
+    A console may hold labelled lines of one rank and unlabelled ones of others; so the path must speak for it, or several
+    files must each be of another rank.
+    """
+    single = {scan.source: scan for scan in scans if len(scan.ranks) == 1 and len(scan.locals) <= 1 and len(scan.tasks) <= 1}
+    single = {source: scan for source, scan in single.items() if not _is_launcher(scan)}
+    several = len({scan.ranks[0] for scan in single.values()}) > 1
+    return frozenset(
+        source
+        for source, scan in single.items()
+        if several or scan.path_local is not None or str(scan.ranks[0]) in re.findall(r"\d+", scan.shown.rsplit("/", 1)[-1])
+    )
 
 
 class Attempts:
@@ -188,7 +220,7 @@ def _attempt_ends(scan: LogScan) -> tuple[ChildFailed, ...]:
     for event in scan.events:
         if isinstance(event, ChildFailed):
             by_agent[event.who.pid if event.who.pid is not None else event.who.host].append(event)
-    return tuple(max(by_agent.values(), key=len, default=[]))
+    return tuple(sorted(by_agent.values(), key=len)[-1]) if by_agent else ()
 
 
 def _is_after(event: Event, end: ChildFailed) -> bool:

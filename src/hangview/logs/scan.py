@@ -1,4 +1,4 @@
-"""One file, from bytes to events. What a file says depends on no other file, so a watcher may keep the scan of an unchanged one."""
+"""One file, from bytes to events. It depends on no other file, so a watcher may keep the scan of an unchanged one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hangview.logs import launchers, settings, watchdog
 from hangview.logs.events import Event, Fatal, LogScan, Raised, StackSeen, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
-from hangview.logs.lines import NOBODY, LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
+from hangview.logs.lines import LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
 from hangview.logs.prefilter import WHOLE, find_windows
 from hangview.logs.tracebacks import (
     PY_SPY_PROCESS,
@@ -34,17 +34,22 @@ if TYPE_CHECKING:
 #: Lines at the start of a file, and behind an exception, that are looked at whatever they hold.
 _ALL_AT_START = 200
 _ALL_AFTER = 60
+#: Lines that may lie between two lines of one block, in a log of many ranks whose lines bear no rank.
+_ALL_INSIDE = 400
 _MOST_EVENTS = 100_000
 _TEXT = 2_000
 
-#: What a line must hold to be worth matching; one expression over bytes, so that ordinary output costs little.
-_WORTH = re.compile(
-    rb"\.cpp:\d|Rank \d|\[TC\]|Watchdog|Traceback|most recent call|terminate called|what\(\)|Fatal Python|exitcode|closing signal|"
-    rb"ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:|signal \d|return code|with code|"
-    rb"Init COMPLETE|NCCL version|DriverVersion|by environment|[Dd]river [Vv]ersion|CUDA (?:used|runtime)|orch(?: version|\.__version__)?\s*[:=]|"
-    rb"world[_ ]size|[A-Z]_[A-Z]+=|across cluster|restart worker|Process \d+: |^Thread |thread 0x|NCCL error|CUDA error|nccl trace|debug info",
-    re.IGNORECASE,
+#: What a line must hold to be worth matching; one expression, so that ordinary output costs little.
+_MARKS = (
+    r"\.cpp:\d|\[rank\d+\]: |Rank \d|\[TC\]|Watchdog|watchdog|Traceback|most recent call|terminate called|what\(\)|Fatal Python"
+    r"|exitcode|closing signal|ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:"
+    r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion|CUDA (?:used|runtime)"
+    r"|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster|restart worker|Process \d|Thread "
+    r"|for thread|NCCL error|CUDA error|nccl trace|debug info|ECC |GPU Hang|last enqueued|Unable to shutdown| died from "
+    r"|  (?:rank|exitcode|time) +:"
 )
+_WORTH = re.compile(_MARKS)
+_WORTH_BYTES = re.compile(_MARKS.encode())
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
 _WHAT = re.compile(r"^(?:\s*what\(\):)+\s*(?P<text>.*)")
 _WORK_STACK = "Stack trace of the failed collective: "
@@ -93,7 +98,8 @@ def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogSc
                     scanner.feed_line(raw, text)
     notes = scanner.notes
     if found.left_out:
-        notes += (f"more lines of interest than are read at once: {size(found.left_out)} between the first and the last were left out",)
+        left = size(found.left_out)
+        notes += (f"more lines of interest than are read at once: {left} between the first and the last were left out",)
     return scanner.result(replace(from_path, size=length, lines=lines, notes=notes))
 
 
@@ -156,7 +162,7 @@ class _Scanner:
         self._locals: set[int] = set()
         self._tasks: set[int] = set()
         self._offsets: set[int] = set()
-        self._task_offsets: set[int] = set()
+        self._task_pairs: set[tuple[int, int]] = set()
         self._pids: set[tuple[int, int]] = set()
         self._dropped = 0
 
@@ -166,7 +172,7 @@ class _Scanner:
 
     def wants(self, data: bytes) -> bool:
         """Whether a physical line must be looked at."""
-        return self._all > 0 or bool(self._open) or _WORTH.search(data) is not None
+        return self._all > 0 or _WORTH_BYTES.search(data) is not None
 
     def feed_line(self, raw: RawLine, text: str) -> None:
         """Takes one line, already cleaned and unwrapped."""
@@ -184,7 +190,7 @@ class _Scanner:
             if who.local is not None:
                 self._offsets.add(rank - who.local)
             if who.task is not None:
-                self._task_offsets.add(rank - who.task)
+                self._task_pairs.add((who.task, rank))
             if who.pid is not None:
                 self._pids.add((who.pid, rank))
         if who.local is not None:
@@ -201,14 +207,16 @@ class _Scanner:
         # A c10 line among the lines of a traceback is a message of its own.
         if held is not None and not (piece.level and isinstance(held[0], (TracebackBuilder, StackBuilder))):
             if self._continue(held[0], piece):
+                self._all = max(self._all, _ALL_INSIDE)
                 return
             del self._open[key]
             self._finish(key, *held)
         if self._start(key, piece):
             return
-        text = piece.text
-        if goes_on(text):
+        if goes_on(piece.text):
             self._ordinary[key] = piece.number
+        if not piece.level and _WORTH.search(piece.text) is None:
+            return
         line = self._line(piece)
         for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
             self._add(event)
@@ -229,6 +237,7 @@ class _Scanner:
         text, who = piece.text, piece.who
         if TRACEBACK in text:
             self._open[key] = (TracebackBuilder(piece), who)
+            self._all = max(self._all, _ALL_INSIDE)
             return True
         stack = stack_start(piece, self._pid)
         if stack is not None:
@@ -271,7 +280,9 @@ class _Scanner:
             if fatal is not None:
                 self._add(replace(fatal, frames=builder.frames))
             elif builder.frames:
-                self._add(StackSeen(who, self._line(builder.first), None, builder.pid, builder.thread, builder.frames, builder.tool))
+                self._add(
+                    StackSeen(who, self._line(builder.first), None, builder.pid, builder.thread, builder.frames, builder.tool)
+                )
         elif builder.links:
             kind, message, text, frames, last = builder.links[0]
             later = builder.links[-1][0] if len(builder.links) > 1 else None
@@ -279,9 +290,12 @@ class _Scanner:
             self._all = max(self._all, _ALL_AFTER)
 
     def _add(self, event: Event) -> None:
-        seen = (type(event), event.who, event.line.text, getattr(event, "seq", None), getattr(event, "pid", None), getattr(event, "rank", None))
+        parts: tuple[object, ...]
         if isinstance(event, Raised):
-            seen = (Raised, event.who, event.type, event.message, event.frames)
+            parts = (event.type, event.message, event.frames)
+        else:
+            parts = (getattr(event, "seq", None), getattr(event, "pid", None), getattr(event, "rank", None), event.line.text)
+        seen = (type(event), event.who, *parts)
         if seen in self._seen:
             return
         if len(self._events) >= _MOST_EVENTS:
@@ -302,7 +316,7 @@ class _Scanner:
         return replace(
             scan, events=tuple(events), ranks=tuple(sorted(self._ranks)), locals=tuple(sorted(self._locals)),
             tasks=tuple(sorted(self._tasks)), offsets=tuple(sorted(self._offsets)),
-            task_offsets=tuple(sorted(self._task_offsets)), pids=tuple(sorted(self._pids)),
+            task_pairs=tuple(sorted(self._task_pairs)), pids=tuple(sorted(self._pids)),
         )  # fmt: skip
 
     def _with_went_on(self, event: Raised, *, single: bool) -> Raised:

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from hangview.logs.lines import Piece
 
 #: ``host:pid:tid [cudaDev] NCCL INFO …``; newer ones have the wall clock in brackets in front.
-_NCCL = re.compile(r"(?:\[[\d:T. -]+\] )?(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<device>-?\d+)\] (?:\S+ )?NCCL (?P<level>INFO|WARN|TRACE) (?P<rest>.*)")
+_NCCL = re.compile(
+    r"(?:\[[\d:T. -]+\] )?(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[-?\d+\] (?:\S+ )?NCCL (?:INFO|WARN|TRACE) (?P<rest>.*)"
+)
 _INIT = re.compile(
-    r"comm 0x[0-9a-f]+ rank (?P<rank>\d+) n[Rr]anks (?P<nranks>\d+) cudaDev (?P<device>\d+)(?: nvmlDev \d+)?(?: busId (?P<bus>[0-9a-f]+))?"
-    r"(?: commId (?P<comm>0x[0-9a-f]+))?.*Init COMPLETE"
+    r"comm 0x[0-9a-f]+ rank (?P<rank>\d+) n[Rr]anks (?P<nranks>\d+) cudaDev (?P<device>\d+)(?: nvmlDev \d+)?"
+    r"(?: busId (?P<bus>[0-9a-f]+))?(?: commId (?P<comm>0x[0-9a-f]+))?.*Init COMPLETE"
 )
 _VERSION = re.compile(r"NCCL version (?P<nccl>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda>[\d.]+))?")
 _DRIVER_API = re.compile(r"cudaDriverVersion (?P<number>\d{5})")
 _ENVIRONMENT = re.compile(r"(?P<name>NCCL_\w+) set by environment to (?P<value>.*?)\.?$")
-_VARIABLE = re.compile(r"(?:^|[\s(])(?:export )?(?P<name>(?:TORCH|NCCL|CUDA|GLOO|OMP|PYTORCH|TORCHELASTIC)_[A-Z0-9_]+)=(?P<value>[^\s;,)]+)")
+_VARIABLE = re.compile(
+    r"(?:^|[\s(])(?:export )?(?P<name>(?:TORCH|NCCL|CUDA|GLOO|OMP|PYTORCH|TORCHELASTIC)_[A-Z0-9_]+)=(?P<value>[^\s;,)]+)"
+)
 _TORCH = re.compile(r"(?:PyTorch|torch|pytorch)(?: version|\.__version__)?\s*[:=]{1,2}\s*v?(?P<torch>\d+\.\d+\.\d+\S*)")
 _DRIVER = re.compile(r"(?:Nvidia driver version|Driver Version):\s*(?P<driver>\d+\.[\d.]+)")
 _CUDA = re.compile(r"CUDA (?:used to build PyTorch|runtime version): (?P<cuda>\d+\.[\d.]+)")
@@ -41,7 +45,9 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         who = replace(who, host=nccl["host"], pid=int(nccl["pid"]))
         init = _INIT.search(nccl["rest"])
         if init is not None:
-            return [CommInit(who, line, at, int(init["rank"]), int(init["nranks"]), int(init["device"]), init["bus"], init["comm"])]
+            return [
+                CommInit(who, line, at, int(init["rank"]), int(init["nranks"]), int(init["device"]), init["bus"], init["comm"])
+            ]
     if (found := _VERSION.search(text)) is not None:
         events.append(Said(who, line, at, "nccl", found["nccl"]))
         if found["cuda"]:

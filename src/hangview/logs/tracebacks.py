@@ -80,7 +80,9 @@ class TracebackBuilder:
         found = _FILE.match(text)
         if found is not None:
             if len(self.frames) < _FRAMES:
-                self.frames.append(StackFrame((found["name"] or found["fault"] or "").strip(), found["file"], int(found["line"])))
+                self.frames.append(
+                    StackFrame((found["name"] or found["fault"] or "").strip(), found["file"], int(found["line"]))
+                )
             return True
         if not text.strip() or text[0] in " \t":
             self._strange = 0 if text.strip() else self._strange + 1
@@ -119,7 +121,9 @@ class WorkStackBuilder:
         return True
 
 
-FAULT_THREAD = re.compile(r"(?P<current>Current thread|Thread) (?P<id>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])? \(most recent call first\):")
+FAULT_THREAD = re.compile(
+    r"(?P<current>Current thread|Thread) (?P<id>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])? \(most recent call first\):"
+)
 PY_SPY_PROCESS = re.compile(r"Process (?P<pid>\d+): ")
 PY_SPY_THREAD = re.compile(r"Thread (?:0x[0-9A-Fa-f]+|(?P<id>\d+)) \((?:active|idle)[^)]*\)(?:: \"(?P<name>[^\"]*)\")?")
 _PY_SPY_FRAME = re.compile(r"    (?P<name>\S.*?) \((?P<file>[^():]*):(?P<line>\d+)\)$")
@@ -146,10 +150,7 @@ class StackBuilder:
         text = piece.text
         if piece.level or not text[:1].isspace():
             return False
-        if self.tool == "py-spy":
-            found = _PY_SPY_FRAME.match(text)
-        else:
-            found = _FILE.match(text)
+        found = _PY_SPY_FRAME.match(text) if self.tool == "py-spy" else _FILE.match(text)
         if found is not None and len(self._found) < _FRAMES:
             parts = found.groupdict()
             name = parts.get("name") or parts.get("fault") or ""

@@ -24,7 +24,9 @@ _WORK = (
     r"(?:, NumelIn=(?P<numel_in>\d+), NumelOut=(?P<numel_out>\d+))?, Timeout\(ms\)=(?P<timeout>\d+)\)"
 )
 _CAUGHT = re.compile(
-    r"(?:\[Rank (?P<printed>\d+)\] )?Watchdog caught collective operation timeout: " + _WORK + r"(?: ran for (?P<ran>\d+) milliseconds)?"
+    r"(?:\[Rank (?P<printed>\d+)\] )?Watchdog caught collective operation timeout: "
+    + _WORK
+    + r"(?: ran for (?P<ran>\d+) milliseconds)?"
 )
 _BLOCKING = re.compile(r"(?:\[Rank (?P<printed>\d+)\] )?Work " + _WORK + r" timed out in blocking wait")
 _STATUS = re.compile(
@@ -35,20 +37,26 @@ _STATUS = re.compile(
     r", last completed (?:NCCL )?work: (?P<completed>-?\d+)"
 )
 _SIGNAL = re.compile(
-    r"Received a (?:global )?dump signal (?:due to a collective timeout )?from (?:(?P<local>this local rank)| ?rank (?P<rank>\d+))"
+    r"Received a (?:global )?dump signal (?:due to a collective timeout )?"
+    r"from (?:(?P<local>this local rank)| ?rank (?P<rank>\d+))"
     r".*?[Ll]ast enqueued NCCL work: (?P<enqueued>-?\d+), last completed NCCL work: (?P<completed>-?\d+)"
 )
 _HEARTBEAT = re.compile(r"Heartbeat monitor timed out!.*?workMetaList_\.size\(\) ?= ?(?P<pending>\d+)")
 _STUCK = re.compile(r"watchdog got stuck for (?P<seconds>\d+) seconds(?:.*workMetaList_\.size\(\) ?= ?(?P<pending>\d+))?")
 _PATH = re.compile(r"dumping nccl trace to (?P<path>\S+)")
 _WRITTEN = re.compile(r"Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>\S+)")
-_NOT_WRITTEN = re.compile(r"Error opening file for writing (?:NCCLPG|Flight Recorder) debug info: (?P<path>\S+)|Future for Flight recorder dump in")
+_NOT_WRITTEN = re.compile(
+    r"Error opening file for writing (?:NCCLPG|Flight Recorder) debug info: (?P<path>\S+)|Future for Flight recorder dump in"
+)
 _PREPARING = ("ProcessGroupNCCL preparing to dump debug info", "FlightRecorderHook: dumping trace on")
 _TC = re.compile(r"\[TC\]\[rank=(?P<rank>\d+)\]\[name=(?P<name>[^\]]*)\] ")
 _TC_TIMEOUT = re.compile(r"Operation timed out after (?P<ran>\d+) ms")
 _TERMINATED = re.compile(r"(?:NCCL|Process group) watchdog thread terminated with exception: (?P<text>.*)")
 _ASYNC = re.compile(r"raised the following async exception: (?P<text>NCCL error: .*)")
-_DEVICE = re.compile(r"CUDA error: |uncorrectable ECC|GPU Hang|HW Exception by GPU|unspecified launch failure|illegal memory access", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"CUDA error: |uncorrectable ECC|GPU Hang|HW Exception by GPU|unspecified launch failure|illegal memory access",
+    re.IGNORECASE,
+)
 
 #: 2.4's bracket "[PG 1 Rank 0]" holds the group's name, 2.3's the same text counts per process: told by the date in the head.
 _DEFAULT = "default_pg"
@@ -107,7 +115,11 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         enqueued, completed = _counters(signal["enqueued"], signal["completed"])
         sender = int(signal["rank"]) if signal["rank"] is not None else None
         # Always the default group's counters, also when another group hangs.
-        ref = group if group is not None and (group.desc or group.name) else GroupRef(group.rank if group else None, "0", _DEFAULT)
+        ref = (
+            group
+            if group is not None and (group.desc or group.name)
+            else GroupRef(group.rank if group else None, "0", _DEFAULT)
+        )
         return [
             Status(piece.who, line, piece.at, ref, None, enqueued, None, completed, signal=True, signal_from=sender),
             DumpLine(piece.who, line, piece.at, "signal", signal_from=sender),
