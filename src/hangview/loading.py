@@ -65,8 +65,8 @@ class Session:
         :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again. ``settled(path)`` tells whether a
         file is no longer written to: one that does not decode whole and has not settled is GROWING, and no fault of anybody.
 
-        Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and ``ValueError``
-        with one line for an option that does not fit the files.
+        Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
+        ``ValueError`` with one line for an option that does not fit the files.
         """
         from hangview.dumps.find import find
 

@@ -41,9 +41,13 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     """Put what was read into one schema.
 
     ``files`` are all that may be dumps, after reading; ``others`` are sources that are not read here: logs, and what was left
-    alone. The sources of the result are the files in natural order, then the logs, then the rest. Raises
-    :class:`~hangview.dumps.names.BadOptionError` (a ``ValueError``) for an option that does not fit the files.
+    alone. The sources of the result are the logs in natural order (so that their numbers do not change when dumps arrive),
+    then the files, then the rest. Raises :class:`~hangview.dumps.names.BadOptionError` (a ``ValueError``) for an option that
+    does not fit the files.
     """
+    rest = sorted(others, key=lambda source: natural(source.path))
+    logs = [replace(source, attempt=attempt_of(source.path)) for source in rest if source.kind is SourceKind.LOG]
+    rest = [source for source in rest if source.kind is not SourceKind.LOG]
     files = sorted(files, key=lambda file: natural(file.found.shown))
     replica, places = place_files(files, options)
     sources = sources_of(places)
@@ -62,12 +66,13 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     entries = built.entries if len(kept) == len(usable) else built.entries.filter(pl.col("source").is_in(kept))
     chosen = tuple(config for i in kept for config in configs[i])
     counted = [_counted(i, sources[i], places[i], library) for i in kept]
-    rest = sorted(others, key=lambda s: (s.kind is not SourceKind.LOG, natural(s.path)))
+    statuses = read_counters(counted, stands(entries), built.labels, chosen)
+    first = len(logs)
     return Records(
-        sources=(*sources, *(replace(s, attempt=attempt_of(s.path)) if s.kind is SourceKind.LOG else s for s in rest)),
-        configs=chosen,
-        statuses=read_counters(counted, stands(entries), built.labels, chosen),
-        entries=entries,
+        sources=(*logs, *sources, *rest),
+        configs=tuple(replace(config, source=config.source + first) for config in chosen),
+        statuses=tuple(replace(status, source=status.source + first) for status in statuses),
+        entries=entries.with_columns(source=pl.col("source") + first) if first else entries,
         labels=built.labels,
         ops=tuple(parse_op(text) for text in built.ops),
         signatures=built.signatures,

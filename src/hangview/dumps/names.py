@@ -18,7 +18,7 @@ from hangview.dumps.replicas import shifts
 from hangview.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from hangview.schema import ReadOptions
 
@@ -37,6 +37,8 @@ _AFFIX = (
 _LEADING = re.compile(rf"^(?:[^a-z0-9]*{_AFFIX}(?![a-z]))+[^a-z0-9]*", re.IGNORECASE)
 _TRAILING = re.compile(rf"[^a-z0-9]*(?:(?<![a-z]){_AFFIX}[^a-z0-9]*)*$", re.IGNORECASE)
 _HOSTLIKE = re.compile(r"[a-z].*(?:\d|\.)|^(?:ip-|localhost)", re.IGNORECASE)
+#: Columns in the order of likelihood, see _numbers.
+_ORDER = ("word", "last", "first", "folder")
 _ATTEMPT = re.compile(r"(?:^|[^a-z])(?:attempt|restart|retry|try|incarnation)[-_=.]?(\d{1,6})(?!\d)", re.IGNORECASE)
 
 
@@ -101,12 +103,16 @@ def shape(shown: str) -> str:
 
 
 def name_files(
-    paths: Sequence[str], inside: Sequence[Inside], defaults: Sequence[tuple[int, ...] | None], options: ReadOptions
+    paths: Sequence[str],
+    inside: Sequence[Inside | None],
+    defaults: Sequence[tuple[int, ...] | None],
+    options: ReadOptions,
 ) -> tuple[int, list[Named]]:
     """The rank and host of each file, and the size of a replica group (0: there are none).
 
-    ``paths`` as shown; ``inside`` and ``defaults`` (the members of the default group) from the contents, ``Inside()`` and None
-    for a file that was not decoded. Raises :class:`BadOptionError` for a ``rank_regex`` that cannot be used.
+    ``paths`` as shown; ``inside`` and ``defaults`` (the members of the default group) from the contents, both None for a file
+    that was not decoded: it is named as the decoded ones are, and has no say in how names are read. Raises
+    :class:`BadOptionError` for a ``rank_regex`` that cannot be used.
     """
     if options.rank_regex is not None:
         pattern = _compile(options.rank_regex)
@@ -114,17 +120,20 @@ def name_files(
     elif options.prefix is not None:
         named = [_by_prefix(path, options.prefix.rpartition("/")[2]) for path in paths]
     else:
-        numbers = _choose(paths, inside)
-        hosts = _hosts(paths, numbers)
+        voters = [i for i, hint in enumerate(inside) if hint is not None] or list(range(len(paths)))
+        numbers = _choose(paths, inside, voters)
+        hosts = _hosts(paths, numbers, voters)
         size, moves = shifts([n.value if n else None for n in numbers], defaults, options.group_world_size)
         known = zip(numbers, hosts, inside, moves, strict=True)
-        return size, [_settle(number, host, hint.moved(move, size), move) for number, host, hint, move in known]
+        return size, [_settle(number, host, hint and hint.moved(move, size), move) for number, host, hint, move in known]
     size, moves = shifts([n.rank for n in named], defaults, options.group_world_size)
     return size, [replace(n, shift=move) for n, move in zip(named, moves, strict=True)]
 
 
-def _settle(number: _Number | None, host: str | None, hint: Inside, shift: int) -> Named:
+def _settle(number: _Number | None, host: str | None, hint: Inside | None, shift: int) -> Named:
     """Weigh one file's name against its content."""
+    if hint is None:
+        return Named(None, None, host) if number is None else Named(number.value, BY_NAME, host, shift=shift)
     if number is None:
         return Named(hint.only, None if hint.only is None else BY_CONTENT, host, shift=shift)
     rank = number.value
@@ -210,71 +219,76 @@ def _numbers(path: str) -> list[_Number]:
     return [number for number in out if number.value < 10**_DIGITS]
 
 
-def _choose(paths: Sequence[str], inside: Sequence[Inside]) -> list[_Number | None]:
+def _choose(paths: Sequence[str], inside: Sequence[Inside | None], voters: Sequence[int]) -> list[_Number | None]:
     """Read the names of one set alike: the column that gives distinct ranks which the contents allow."""
-    names = [_split(path) for path in paths]
     candidates = [_numbers(path) for path in paths]
-    columns = list(dict.fromkeys(number.column for numbers in candidates for number in numbers))
-    columns.sort(key=lambda c: (("word", "last", "first", "folder").index(c) if not c.startswith("run") else 9, c))
-    tables = {c: _column(c, candidates) for c in columns}
-    tables |= _cuts(paths, tables.get("last"))
+    columns = list(dict.fromkeys(number.column for i in voters for number in candidates[i]))
+    columns.sort(key=lambda c: (_ORDER.index(c) if c in _ORDER else len(_ORDER), c))
+    tables = {c: [next((n for n in numbers if n.column == c), None) for numbers in candidates] for c in columns}
+    if "last" in tables:
+        tables |= _cuts(paths, tables["last"], voters)
     if not tables:
         return [None] * len(paths)
-    places = [(folder, name[len(strip_suffixes(name)) :]) for folder, name in names]
-    scores = {column: _score(table, places, inside) for column, table in tables.items()}
+    scores = {column: _score(table, paths, inside, voters) for column, table in tables.items()}
     best = max(scores.values())
-    node = _after_node(names)
-    order = sorted(tables, key=lambda column: (scores[column] < best, node and _scattered(tables[column])))
+    node = all(_NODE_WORD.search(strip_suffixes(_split(paths[i])[1]).rstrip("0123456789")) for i in voters)
+    order = sorted(tables, key=lambda column: (scores[column] < best, node and _scattered(tables[column], voters)))
     usable = [column for column in order if not column.startswith("cut") or column == order[0]]
     return [next((number for column in usable if (number := tables[column][i]) is not None), None) for i in range(len(paths))]
 
 
-def _column(column: str, candidates: Iterable[list[_Number]]) -> list[_Number | None]:
-    return [next((n for n in numbers if n.column == column), None) for numbers in candidates]
-
-
-def _score(table: Sequence[_Number | None], places: Sequence[tuple[str, str]], inside: Sequence[Inside]) -> int:
+def _score(
+    table: Sequence[_Number | None], paths: Sequence[str], inside: Sequence[Inside | None], voters: Sequence[int]
+) -> int:
     """How many files a column names, less those whose content forbids it and those that claim another one's rank."""
-    claims = Counter((place, number.value) for place, number in zip(places, table, strict=True) if number is not None)
+    claims: Counter[tuple[str, str, int]] = Counter()
+    named = forbidden = 0
+    for i in voters:
+        number, hint = table[i], inside[i]
+        if number is not None:
+            named += 1
+            folder, name = _split(paths[i])
+            claims[folder, name[len(strip_suffixes(name)) :], number.value] += 1
+            forbidden += hint is not None and not hint.allows(number.value)
     doubles = sum(times - 1 for times in claims.values())
-    named = sum(number is not None for number in table)
-    forbidden = sum(number is not None and not hint.allows(number.value) for number, hint in zip(table, inside, strict=True))
     return named - 2 * doubles - 2 * forbidden
 
 
-def _cuts(paths: Sequence[str], last: Sequence[_Number | None] | None) -> dict[str, list[_Number | None]]:
+def _cuts(paths: Sequence[str], last: Sequence[_Number | None], voters: Sequence[int]) -> dict[str, list[_Number | None]]:
     """Readings of glued digits: ``trace_node13`` is rank 13, or node 1 and rank 3. Only where a letter is before them all."""
-    if last is None:
-        return {}
-    stems = [strip_suffixes(_split(path)[1]) for path in paths]
-    if not all(n is not None and n.start > 0 and s[n.start - 1].isalpha() for n, s in zip(last, stems, strict=True)):
-        return {}
-    runs = [(stem[number.start :], number.start) for stem, number in zip(stems, last, strict=True) if number is not None]
+    runs: list[tuple[str, int] | None] = []
+    for path, number in zip(paths, last, strict=True):
+        stem = strip_suffixes(_split(path)[1])
+        glued = number is not None and number.start > 0 and stem[number.start - 1].isalpha()
+        runs.append((stem[number.start :], number.start) if number is not None and glued else None)
     out: dict[str, list[_Number | None]] = {}
     for length in (1, 2, 3):
-        if all(len(run) > length and (run[length] != "0" or len(run) == length + 1) for run, _ in runs):
-            column = f"cut {length}"
-            out[column] = [_Number(int(run[length:]), column, start + length) for run, start in runs]
+        cut = [_cut(run, length) for run in runs]
+        if all(cut[i] is not None for i in voters):
+            out[f"cut {length}"] = cut
     return out
 
 
-def _after_node(names: Sequence[tuple[str, str]]) -> bool:
-    return all(_NODE_WORD.search(re.sub(r"\d+$", "", strip_suffixes(name))) for _, name in names)
+def _cut(run: tuple[str, int] | None, length: int) -> _Number | None:
+    """A run of digits without its first ones, if what is left can be a rank."""
+    if run is None or len(run[0]) <= length or (run[0][length] == "0" and len(run[0]) > length + 1):
+        return None
+    return _Number(int(run[0][length:]), f"cut {length}", run[1] + length)
 
 
-def _scattered(table: Sequence[_Number | None]) -> bool:
+def _scattered(table: Sequence[_Number | None], voters: Sequence[int]) -> bool:
     """Whether ranks are missing in between; told apart only where a node's number may be glued to the rank."""
-    ranks = {number.value for number in table if number is not None}
+    ranks = {number.value for i in voters if (number := table[i]) is not None}
     return bool(ranks) and max(ranks) - min(ranks) + 1 != len(ranks)
 
 
 # --- hosts
 
 
-def _hosts(paths: Sequence[str], numbers: Sequence[_Number | None]) -> list[str | None]:
+def _hosts(paths: Sequence[str], numbers: Sequence[_Number | None], voters: Sequence[int]) -> list[str | None]:
     """The host that a name or a folder gives: what is left of a name without rank, endings and the usual words."""
     left = [_leftover(path, number) for path, number in zip(paths, numbers, strict=True)]
-    varied = len({text for text in left if text}) > 1
+    varied = len({left[i] for i in voters if left[i]}) > 1
     by_name = [text if text and (varied or _HOSTLIKE.search(text)) and re.search("[a-zA-Z]", text) else None for text in left]
     if any(by_name):
         return by_name

@@ -36,6 +36,7 @@ class FileRead:
     status: SourceStatus
     reason: str | None = None
     decoded: Decoded | None = None
+    opened: bool = True  #: its bytes were seen; False for an I/O error or a missing permission
 
 
 def read_file(found: Found, limits: Limits) -> tuple[FileRead, ...]:
@@ -45,21 +46,21 @@ def read_file(found: Found, limits: Limits) -> tuple[FileRead, ...]:
             head = file.read(HEAD)
             form = form_of(head)
             if not head:
-                return (_failed(found, SourceStatus.EMPTY, "empty file (0 bytes)"),)
+                return (failed(found, SourceStatus.EMPTY, "empty file (0 bytes)"),)
             if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
                 return (_no_dump(found, form),)
             packed = form in PACKED
             limit = limits.unpacked_bytes if packed else limits.file_bytes
             if (total := os.fstat(file.fileno()).st_size) > limit:
-                return (_failed(found, SourceStatus.REFUSED, _too_large(total, limit)),)
+                return (failed(found, SourceStatus.REFUSED, _too_large(total, limit)),)
             if packed:
                 file.seek(0)
                 return tuple(_unpacked(found, file, form, limits))
             data = head + file.read(limit + 1 - len(head))
     except OSError as error:
-        return (_failed(found, SourceStatus.UNREADABLE, error.strerror or str(error)),)
+        return (replace(failed(found, SourceStatus.UNREADABLE, error.strerror or str(error)), opened=False),)
     except MemoryError:
-        return (_failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to read it"),)
+        return (failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to read it"),)
     return (read_bytes(found, data, limits),)
 
 
@@ -84,9 +85,9 @@ def _read_piece(found: Found, piece: Piece, limits: Limits) -> FileRead:
             left = reason or "a log inside a bundle: unpack it to have it read"
             return FileRead(found, kind, SourceStatus.IGNORED, left)
     if piece.data is None:
-        return _failed(found, SourceStatus.REFUSED if piece.refused else SourceStatus.UNREADABLE, piece.reason or "damaged")
+        return failed(found, SourceStatus.REFUSED if piece.refused else SourceStatus.UNREADABLE, piece.reason or "damaged")
     if not piece.data and piece.reason is None:
-        return _failed(found, SourceStatus.EMPTY, "empty file (0 bytes)")
+        return failed(found, SourceStatus.EMPTY, "empty file (0 bytes)")
     form = form_of(piece.data[:HEAD])
     if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
         return _no_dump(found, form)
@@ -105,21 +106,24 @@ def read_bytes(found: Found, data: bytes, limits: Limits) -> FileRead:
     try:
         decoded = decode(data, limits)
     except Refused as error:
-        return _failed(found, SourceStatus.REFUSED, f"refused: {error}" if "refuse" not in str(error) else str(error))
+        return failed(found, SourceStatus.REFUSED, f"refused: {error}" if "refuse" not in str(error) else str(error))
     except NotADump as error:
         form = form_of(data[:HEAD])
         if form is Form.TEXT and says_log(_name(found)):
             return _no_dump(found, form)
-        return _failed(found, SourceStatus.UNREADABLE, f"{error} ({size_text(len(data))})")
+        return failed(found, SourceStatus.UNREADABLE, f"{error} ({size_text(len(data))})")
     except (MemoryError, RecursionError):
-        return _failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to decode it")
+        return failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to decode it")
+    except Exception as error:  # a fault of the decoder, whatever bytes brought it about, costs this file and no other
+        return failed(found, SourceStatus.UNREADABLE, f"hangview cannot decode it ({type(error).__name__}): please report this")
     if decoded.complete:
         return FileRead(found, SourceKind.DUMP, SourceStatus.READ, None, decoded)
     reason = f"the file ends early, after {size_text(len(data))}; its {decoded.count:,} whole entries were kept"
     return FileRead(found, SourceKind.DUMP, SourceStatus.CUT, reason, decoded)
 
 
-def _failed(found: Found, status: SourceStatus, reason: str) -> FileRead:
+def failed(found: Found, status: SourceStatus, reason: str) -> FileRead:
+    """A file that may be a dump and gave nothing."""
     return FileRead(found, SourceKind.DUMP, status, reason)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hangview.dumps.facts import Facts, facts_of
 from hangview.dumps.kinds import says_dump, strip_suffixes
-from hangview.dumps.names import BY_NAME, Inside, Named, attempt_of, name_files, shape
+from hangview.dumps.names import BY_NAME, Named, attempt_of, name_files, shape
 from hangview.producers import Completion
 from hangview.schema import Source, SourceKind, SourceStatus
 from hangview.text import count, escape
@@ -41,25 +41,10 @@ def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, l
     """The size of a replica group (0: none), and each file with its rank. Raises BadOptionError."""
     facts = [None if file.decoded is None else facts_of(file.decoded) for file in files]
     shown = [file.found.shown for file in files]
-    # names of files that are no dumps must not have a say in how names are read
-    dumps = [i for i, fact in enumerate(facts) if fact is not None] or list(range(len(files)))
-    paths = [shown[i] for i in dumps]
-    insides = [fact.inside if (fact := facts[i]) is not None else Inside() for i in dumps]
-    defaults = [fact.default if (fact := facts[i]) is not None else None for i in dumps]
-    size, named = name_files(paths, insides, defaults, options)
-    names = dict(zip(dumps, named, strict=True))
-    for i in range(len(files)):
-        if i not in names:
-            names[i] = _named_like(i, dumps, shown, options)
-    return size, [Place(files[i], names[i], facts[i], attempt_of(shown[i])) for i in range(len(files))]
-
-
-def _named_like(i: int, dumps: Sequence[int], shown: Sequence[str], options: ReadOptions) -> Named:
-    """The rank of a file that could not be decoded, its name read together with those of the decoded ones."""
-    paths = [*(shown[j] for j in dumps), shown[i]]
-    nothing = [Inside()] * len(paths)
-    named = name_files(paths, nothing, [None] * len(paths), options)[1][-1]
-    return replace(named, notes=())
+    insides = [None if fact is None else fact.inside for fact in facts]
+    defaults = [None if fact is None else fact.default for fact in facts]
+    size, named = name_files(shown, insides, defaults, options)
+    return size, [Place(files[i], named[i], facts[i], attempt_of(shown[i])) for i in range(len(files))]
 
 
 def sources_of(places: Sequence[Place]) -> list[Source]:
@@ -78,10 +63,7 @@ def _source(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> 
         if not _claims(place, shapes, read_ranks):
             if file.kind is SourceKind.OTHER and file.status is not SourceStatus.IGNORED:
                 return base  # a bundle
-            reason = file.reason or ""
-            if file.kind is SourceKind.DUMP and "not a flight-recorder dump" not in reason:
-                reason = f"not a flight-recorder dump: {reason}"
-            return replace(base, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=reason)
+            return replace(base, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=_no_dump(file.reason or "unknown"))
         reason = file.reason if file.kind is SourceKind.DUMP else f"{file.reason}, under a dump's name"
         status = file.status if file.kind is SourceKind.DUMP else SourceStatus.UNREADABLE
         return _with_rank(replace(base, kind=SourceKind.DUMP, status=status, reason=reason), place.named)
@@ -89,6 +71,10 @@ def _source(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> 
         told = place.named.notes[0] if place.named.notes else _NO_RANK
         return replace(base, status=SourceStatus.UNREADABLE, reason=told, entries=place.decoded.count)
     return _with_rank(replace(base, version=place.decoded.version, library=place.decoded.library), place.named)
+
+
+def _no_dump(reason: str) -> str:
+    return reason if "not a flight-recorder dump" in reason else f"not a flight-recorder dump: {reason}"
 
 
 def _with_rank(source: Source, named: Named) -> Source:

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from hangview.dumps.decoded import ID_COLUMNS, INT_COLUMNS, NONE
-from hangview.dumps.facts import ids
+from hangview.dumps.interning import Tables
 from hangview.schema import entries_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -24,67 +24,6 @@ if TYPE_CHECKING:
     from hangview.schema import Signature, StackFrame, Thread
 
     Ids = npt.NDArray[np.uint32]
-
-_TABLES = {"op": "ops", "label": "labels", "signature": "signatures", "stack": "stacks", "thread": "threads"}
-
-
-class Tables:
-    """The values behind the ids: ``values["op"][i]``. Stack 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, list[Any]] = {name: [] for name in ID_COLUMNS}
-        self._known: dict[str, dict[Hashable, int]] = {name: {} for name in ID_COLUMNS}
-        self._frames: dict[tuple[str, str, int], int] = {}
-        self._maps: dict[tuple[str, int], tuple[object, Ids]] = {}
-        self.add("stack", ((),))
-
-    def renumber(self, decoded: Decoded, name: str) -> Ids:
-        """A dump's id column in the ids of this table. Dumps that share a table are mapped once."""
-        table: tuple[Any, ...] = getattr(decoded, _TABLES[name])
-        kept = self._maps.get((name, id(table)))
-        if kept is None:
-            kept = (table, self.add(name, table))  # holds the table, so that its id() stays taken
-            self._maps[name, id(table)] = kept
-        column = ids(decoded, name)
-        return kept[1][column] if len(kept[1]) else column
-
-    def add(self, name: str, table: tuple[Any, ...]) -> Ids:
-        """The ids of some values, new ones added."""
-        known, values = self._known[name], self.values[name]
-        keys = self._keys(name, table)
-        out = np.empty(len(table), np.uint32)
-        for i, key in enumerate(keys):
-            number = known.get(key)
-            if number is None:
-                number = known[key] = len(values)
-                values.append(table[i])
-            out[i] = number
-        return out
-
-    def _keys(self, name: str, table: tuple[Any, ...]) -> Sequence[Hashable]:
-        """Hashable stand-ins, built from plain tuples: hashing dataclasses would be most of the work."""
-        if name == "stack":
-            return self._stack_keys(table)
-        if name == "signature":
-            return [(s.input_sizes, s.input_dtypes, s.output_sizes, s.output_dtypes) for s in table]
-        if name == "thread":
-            return [(t.id, t.name) for t in table]
-        return table
-
-    def _stack_keys(self, stacks: tuple[tuple[StackFrame, ...], ...]) -> list[tuple[int, ...]]:
-        """Frames are shared between the stacks of a dump, so most are met by identity."""
-        met: dict[int, int] = {}
-        out = []
-        for stack in stacks:
-            key = []
-            for frame in stack:
-                number = met.get(id(frame))
-                if number is None:
-                    content = (frame.name, frame.filename, frame.line)
-                    number = met[id(frame)] = self._frames.setdefault(content, len(self._frames))
-                key.append(number)
-            out.append(tuple(key))
-        return out
 
 
 class Table:

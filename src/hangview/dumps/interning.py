@@ -1,0 +1,86 @@
+"""One set of ids for the strings, signatures, stacks and threads of many dumps. Needs numpy, not polars: workers use it too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hangview.dumps.decoded import ID_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    import numpy.typing as npt
+
+    from hangview.dumps.decoded import Decoded
+    from hangview.schema import StackFrame
+
+    Ids = npt.NDArray[np.uint32]
+
+_TABLES = {"op": "ops", "label": "labels", "signature": "signatures", "stack": "stacks", "thread": "threads"}
+
+
+def share_tables(dumps: Sequence[Decoded]) -> list[Decoded]:
+    """The same dumps with one table of each kind between them, so that they travel and are assembled together cheaply."""
+    tables = Tables()
+    columns = [{name: tables.renumber(decoded, name) for name in ID_COLUMNS} for decoded in dumps]
+    values: dict[str, Any] = {_TABLES[name]: tuple(tables.values[name]) for name in ID_COLUMNS}
+    return [replace(d, columns={**d.columns, **own}, **values) for d, own in zip(dumps, columns, strict=True)]
+
+
+class Tables:
+    """The values behind the ids: ``values["op"][i]``. Stack 0 is the empty one."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[Any]] = {name: [] for name in ID_COLUMNS}
+        self._known: dict[str, dict[Hashable, int]] = {name: {} for name in ID_COLUMNS}
+        self._frames: dict[tuple[str, str, int], int] = {}
+        self._maps: dict[tuple[str, int], tuple[object, Ids]] = {}
+        self.add("stack", ((),))
+
+    def renumber(self, decoded: Decoded, name: str) -> Ids:
+        """A dump's id column in the ids of this table. Dumps that share a table are mapped once."""
+        table: tuple[Any, ...] = getattr(decoded, _TABLES[name])
+        kept = self._maps.get((name, id(table)))
+        if kept is None:
+            kept = (table, self.add(name, table))  # holds the table, so that its id() stays taken
+            self._maps[name, id(table)] = kept
+        column = cast("Ids", decoded.columns[name])
+        return kept[1][column] if len(kept[1]) else column
+
+    def add(self, name: str, table: tuple[Any, ...]) -> Ids:
+        """The ids of some values, new ones added."""
+        known, values = self._known[name], self.values[name]
+        keys = self._keys(name, table)
+        out = np.empty(len(table), np.uint32)
+        for i, key in enumerate(keys):
+            number = known.get(key)
+            if number is None:
+                number = known[key] = len(values)
+                values.append(table[i])
+            out[i] = number
+        return out
+
+    def _keys(self, name: str, table: tuple[Any, ...]) -> Sequence[Hashable]:
+        """Hashable stand-ins, built from plain tuples: hashing dataclasses would be most of the work."""
+        if name == "stack":
+            return self._stack_keys(table)
+        if name == "signature":
+            return [(s.input_sizes, s.input_dtypes, s.output_sizes, s.output_dtypes) for s in table]
+        if name == "thread":
+            return [(t.id, t.name) for t in table]
+        return table
+
+    def _stack_keys(self, stacks: tuple[tuple[StackFrame, ...], ...]) -> list[tuple[int, ...]]:
+        """Frames are shared between the stacks of a dump: each is looked at once, all else are passes over plain lists."""
+        frames = list(chain.from_iterable(stacks))
+        at = list(map(id, frames))
+        known = self._frames
+        distinct = dict(zip(at, frames, strict=True))
+        numbers = {i: known.setdefault((f.name, f.filename, f.line), len(known)) for i, f in distinct.items()}
+        flat = list(map(numbers.__getitem__, at))
+        ends = list(accumulate(map(len, stacks)))
+        return [tuple(flat[end - len(stack) : end]) for stack, end in zip(stacks, ends, strict=True)]

@@ -1,0 +1,202 @@
+"""Reads many files, in other processes when there is much to read.
+
+The processes are started as programs of their own rather than by multiprocessing: a script that calls ``hangview.load`` must
+not be imported again by each of them, and it is known at any moment which files a process has in hand. One that dies (out
+of memory, killed) costs only the file that killed it: the files it had are tried again one by one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING
+
+from hangview.dumps.read import failed
+from hangview.dumps.worker import READY, read_together
+from hangview.schema import SourceStatus
+from hangview.text import size as size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hangview.dumps.find import Found
+    from hangview.dumps.read import FileRead
+    from hangview.schema import Limits, ReadOptions
+
+    Done = Callable[[Sequence[tuple[Found, tuple[FileRead, ...]]]], None]
+
+#: Below this, starting processes takes longer than it saves.
+SMALL = 8 << 20
+MAX_WORKERS = 4
+TASK_FILES = 32
+TASK_BYTES = 8 << 20
+#: The first task of each process is small: something to show within a second.
+FIRST_FILES = 8
+_BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space})"
+_POLL = 0.1
+
+
+class Cancelled(Exception):  # noqa: N818 - asked for
+    """Reading was called off."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: subprocess.Popen[bytes]
+    connection: Connection
+    ready: bool = False
+    task: tuple[Found, ...] = field(default=())
+
+
+def read_all(files: Sequence[Found], options: ReadOptions, done: Done, cancelled: Callable[[], bool] = lambda: False) -> None:
+    """Read ``files``, handing over results with ``done`` as they come: in any order, each file once, in the calling thread.
+
+    Raises :class:`Cancelled` soon after ``cancelled()`` says so. Never raises for what is in a file.
+    """
+    total = sum(found.size for found in files)
+    number = _workers(options.workers, total)
+    if number:
+        with contextlib.ExitStack() as stack:
+            pool = _Pool(options.limits, stack)
+            if pool.start(number):
+                files = pool.run(_tasks(files, number), done, cancelled)
+    for found in files:
+        if cancelled():
+            raise Cancelled
+        done(list(zip((found,), read_together((found,), options.limits), strict=True)))
+
+
+def _workers(asked: int | None, total: int) -> int:
+    """How many processes to start; 0 reads in this one."""
+    if total < SMALL or asked == 1 or not sys.executable:
+        return 0
+    return min(asked or MAX_WORKERS, asked or _cores(), -(-total // TASK_BYTES))
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _tasks(files: Sequence[Found], number: int) -> deque[tuple[Found, ...]]:
+    tasks: deque[tuple[Found, ...]] = deque()
+    task: list[Found] = []
+    size = 0
+    for found in files:
+        most = FIRST_FILES if len(tasks) < number else TASK_FILES
+        if task and (len(task) >= most or size + found.size > TASK_BYTES):
+            tasks.append(tuple(task))
+            task, size = [], 0
+        task.append(found)
+        size += found.size
+    if task:
+        tasks.append(tuple(task))
+    return tasks
+
+
+class _Pool:
+    def __init__(self, limits: Limits, stack: contextlib.ExitStack) -> None:
+        self.limits = limits
+        self.stack = stack
+        self.space = max(4 << 30, 16 * limits.file_bytes)
+        self.workers: list[_Worker] = []
+
+    def start(self, number: int) -> bool:
+        """Start processes; False when not even one can be."""
+        for _ in range(number):
+            try:
+                self.workers.append(self._spawn())
+            except OSError:  # no more processes or descriptors for this user
+                break
+        return bool(self.workers)
+
+    def _spawn(self) -> _Worker:
+        here, there = Pipe()
+        with there:
+            handle = there.fileno()
+            path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - what an empty entry means
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-c", _BOOT.format(path=path, handle=handle, space=self.space)],
+                    pass_fds=(handle,),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+                )
+            except BaseException:
+                here.close()
+                raise
+        worker = _Worker(process, here)
+        self.stack.callback(_end, worker)
+        return worker
+
+    def run(self, tasks: deque[tuple[Found, ...]], done: Done, cancelled: Callable[[], bool]) -> list[Found]:
+        """Work through the tasks. What is left, when no process can be started any more, is returned."""
+        while True:
+            if cancelled():
+                raise Cancelled
+            for worker in self.workers:
+                if worker.ready and not worker.task and tasks:
+                    self._give(worker, tasks.popleft())
+            busy = [worker for worker in self.workers if worker.task or not worker.ready]
+            if not tasks and not any(worker.task for worker in self.workers):
+                return []
+            if not busy:
+                return [found for task in tasks for found in task]
+            by_connection = {worker.connection: worker for worker in busy}
+            for connection in wait(list(by_connection), timeout=_POLL):
+                self._take(by_connection[connection], tasks, done)  # type: ignore[index]  # wait() gives back what it got
+
+    def _give(self, worker: _Worker, task: tuple[Found, ...]) -> None:
+        worker.task = task
+        with contextlib.suppress(OSError):  # it died: _take notices
+            worker.connection.send((task, self.limits))
+
+    def _take(self, worker: _Worker, tasks: deque[tuple[Found, ...]], done: Done) -> None:
+        try:
+            answer = worker.connection.recv()
+        except (EOFError, OSError):
+            self._bury(worker, tasks, done)
+            return
+        if answer == READY:
+            worker.ready = True
+            return
+        task, worker.task = worker.task, ()
+        done(list(zip(task, answer, strict=True)))
+
+    def _bury(self, worker: _Worker, tasks: deque[tuple[Found, ...]], done: Done) -> None:
+        """A process is gone: try its files one by one, and give up on the one that it had alone."""
+        self.workers.remove(worker)
+        _end(worker)
+        if len(worker.task) == 1:
+            reason = f"the process that read it ended ({_how(worker.process.returncode)}); memory limit {size_text(self.space)}"
+            done([(worker.task[0], (failed(worker.task[0], SourceStatus.UNREADABLE, reason),))])
+        else:
+            tasks.extendleft((found,) for found in reversed(worker.task))
+        if worker.ready:  # one that never was would not be the next time either
+            with contextlib.suppress(OSError):
+                self.workers.append(self._spawn())
+
+
+def _end(worker: _Worker) -> None:
+    worker.connection.close()
+    if worker.process.poll() is None:
+        worker.process.kill()
+    worker.process.wait()
+
+
+def _how(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"exit {code}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"signal {-code}"

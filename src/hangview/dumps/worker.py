@@ -1,0 +1,58 @@
+"""The other end of :mod:`hangview.dumps.pool`: a process that reads and decodes files, and may die of one.
+
+Imports numpy, but not polars: it starts in a tenth of a second and needs 100 MB of address space instead of 900.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import signal
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from hangview.dumps.interning import share_tables
+from hangview.dumps.read import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.dumps.find import Found
+    from hangview.dumps.read import FileRead
+    from hangview.schema import Limits
+
+#: Sent once the imports are done.
+READY = "ready"
+
+
+def read_together(files: Sequence[Found], limits: Limits) -> list[tuple[FileRead, ...]]:
+    """Read files one by one; those that could be decoded share their tables."""
+    results = [read_file(found, limits) for found in files]
+    decoded = [result.decoded for group in results for result in group if result.decoded is not None]
+    shared = iter(share_tables(decoded))
+    return [tuple(r if r.decoded is None else replace(r, decoded=next(shared)) for r in group) for group in results]
+
+
+def serve(handle: int, address_space: int) -> None:
+    """Answer ``(files, limits)`` with results until the other end closes or sends None. ``handle`` is a connected socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the program that shows something; it ends this one
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (address_space, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.disable()  # nothing here has cycles, and a collection walks over everything decoded so far
+    with Connection(handle) as connection:
+        connection.send(READY)
+        while (task := _receive(connection)) is not None:
+            files, limits = task
+            connection.send(read_together(files, limits))
+
+
+def _receive(connection: Connection) -> tuple[Sequence[Found], Limits] | None:
+    try:
+        task: tuple[Sequence[Found], Limits] | None = connection.recv()
+    except (EOFError, OSError):
+        return None
+    return task
