@@ -25,7 +25,8 @@ NASTY = [
     HEADINGS[0], HEADINGS[6], "## 3. other", "## 9. more", "**Hypothesis:**", "**Hypothesis 2:** x", "- **Model:** big",
     "**Groups:**", "* **Driver:** y", "```", "```python", "````", "~~~", "  ```", "- x *(from y)*", "x *(from y)*",
     "- [ ] item", "- [x] item *(from z)*", "\\____", "\\\\## a", "\\```", "\\- x *(from y)*", "\\", "> quote", "| a | b |",
-    "---", "===", "<!-- hidden -->", "&amp;", "a  ", "  indented", "\ttab", "", "", "한국어", "\u2028", "\x85", "\x0b", "\r", "a\r",
+    "---", "===", "<!-- hidden -->", "&amp;", "a  ", "  indented", "\ttab", "",
+    "", "한국어", "\u2028", "\x85", "\x0b", "\r", "a\r",
     "\ufeff", "e\u0301", "👩‍🔬", "*(from y)*", "- ", "-", "* * *",
 ]  # fmt: skip
 

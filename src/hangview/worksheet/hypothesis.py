@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hangview.incident import Role, Verdict
 from hangview.text import escape
 from hangview.worksheet.layout import LANGUAGES
-from hangview.worksheet.model import Change, Mark, Prefilled, field_label, repeat_key
+from hangview.worksheet.model import Change, Mark, Prefilled, field_label, repeat_key, same_values
 
 if TYPE_CHECKING:
     from hangview.incident import Evidence, Finding, Incident
@@ -62,9 +62,9 @@ def offer_hypotheses(sheet: Sheet, fresh: Sheet, incident: Incident) -> tuple[Ch
     A new one is offered in the place of one whose finding is gone, else in a blank one, else as one more: never in a place
     where a person wrote a hypothesis of their own or that a living finding has.
     """
-    alive = {hypothesis_lines(finding, incident)[0] for finding in incident.findings}
+    alive = {hypothesis_lines(finding, incident)[0].value for finding in incident.findings}
     held = [sheet[repeat_key("hypothesis", number)] for number in range(1, sheet.hypotheses + 1)]
-    places = {field.prefilled[0]: number for number, field in enumerate(held, 1) if field.prefilled}
+    places = {field.prefilled[0].value: number for number, field in enumerate(held, 1) if field.prefilled}
     free = [number for number, field in enumerate(held, 1) if _may_take(field, alive)]
     changes = []
     extra = len(held)
@@ -72,7 +72,7 @@ def offer_hypotheses(sheet: Sheet, fresh: Sheet, incident: Incident) -> tuple[Ch
         lines = fresh[repeat_key("hypothesis", number)].prefilled
         if not lines:
             continue
-        place = places.get(lines[0])
+        place = places.get(lines[0].value)
         if place is None and free:
             place = free.pop(0)
         if place is None:
@@ -84,15 +84,15 @@ def offer_hypotheses(sheet: Sheet, fresh: Sheet, incident: Incident) -> tuple[Ch
     return tuple(changes)
 
 
-def _may_take(field: Field, alive: set[Prefilled]) -> bool:
-    return field.prefilled[0] not in alive if field.prefilled else field.mark is Mark.BLANK
+def _may_take(field: Field, alive: set[str]) -> bool:
+    return field.prefilled[0].value not in alive if field.prefilled else field.mark is Mark.BLANK
 
 
 def _change(sheet: Sheet, fresh: Sheet, key: str, place: int, number: int) -> Change | None:
     new = fresh[repeat_key(key, number)]
     target = repeat_key(key, place)
     before = sheet[target].prefilled if target in sheet else ()
-    if before == new.prefilled:
+    if same_values(before, new.prefilled):
         return None
     return Change(target, field_label(LANGUAGES[sheet.language], key, place), before, new.prefilled)
 

@@ -210,7 +210,10 @@ class Sheet:
         return replace(self, sections=tuple(sections))
 
     def offer(self, incident: Incident) -> tuple[Change, ...]:
-        """What the evidence as it is now would fill in otherwise, field by field. Nothing is taken over until accepted."""
+        """What the evidence as it is now would fill in otherwise, field by field. Nothing is taken over until accepted.
+
+        Where a value stays and only its origin is another one, nothing is offered.
+        """
         from hangview.worksheet.hypothesis import HYPOTHESIS_KEYS, offer_hypotheses
         from hangview.worksheet.prefill import prefill
 
@@ -222,7 +225,7 @@ class Sheet:
                 continue
             old = self[new.key]
             items = () if old.items else tuple(item for item in new.items if item.origin)
-            if new.prefilled != old.prefilled or items:
+            if items or not same_values(new.prefilled, old.prefilled):
                 changes.append(Change(new.key, old.label, old.prefilled, new.prefilled, items))
         return (*changes, *offer_hypotheses(self, fresh, incident))
 
@@ -231,6 +234,11 @@ class Sheet:
         sheet = self.with_repeats(int(change.key.partition(".")[2] or 1))
         field = sheet[change.key]
         return sheet.with_field(replace(field, prefilled=change.new, items=(*field.items, *change.new_items)))
+
+
+def same_values(one: tuple[Prefilled, ...], other: tuple[Prefilled, ...]) -> bool:
+    """Whether prefilled lines say the same. That more files say it is no change worth offering."""
+    return [line.value for line in one] == [line.value for line in other]
 
 
 def repeat_key(key: str, number: int) -> str:

@@ -33,6 +33,7 @@ class Session:
         self._saved = ""  # the markdown that the saved file holds
         self._sent: list[Finding] = []
         self._declined: set[Change] = set()
+        self._offer: tuple[Change, ...] | None = ()  # None: to be worked out again
         self._guard = threading.Lock()
 
     @property
@@ -76,6 +77,7 @@ class Session:
         sheet, key = self.sheet.with_finding(finding, self.incident)
         self._sent.append(finding)
         self._take(sheet)
+        self._offer = None
         return key
 
     # New evidence
@@ -83,6 +85,7 @@ class Session:
     def update_incident(self, incident: Incident) -> None:
         """The evidence is another now. A sheet that nobody wrote in follows; else :attr:`changes` offers what is new."""
         self.incident = incident
+        self._offer = None
         if not self._begun:
             self.sheet = prefill(incident, language=self._language)
 
@@ -91,14 +94,18 @@ class Session:
         """What the evidence would fill in otherwise, without what was declined already."""
         if not self._begun:
             return ()
-        return tuple(change for change in self.sheet.offer(self.incident) if change not in self._declined)
+        if self._offer is None:
+            self._offer = tuple(change for change in self.sheet.offer(self.incident) if change not in self._declined)
+        return self._offer
 
     def accept(self, change: Change) -> None:
         self._take(self.sheet.accept(change))
+        self._offer = None
 
     def decline(self, change: Change) -> None:
         """Do not offer this change again."""
         self._declined.add(change)
+        self._offer = None
 
     # Keeping and saving
 
@@ -156,3 +163,4 @@ class Session:
             sheet, _ = sheet.with_finding(finding, self.incident)
         self._take(sheet)
         self._begun = True
+        self._offer = None

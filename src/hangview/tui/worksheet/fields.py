@@ -14,7 +14,7 @@ from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.keys import LINE_ACTIONS
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.tick import Tick
-from hangview.tui.worksheet.words import kept_lines, label_line, shown_evidence
+from hangview.tui.worksheet.words import kept_lines, label_line, shifted, shown_evidence
 from hangview.worksheet.layout import BLANK, FieldKind
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from textual.events import Focus
     from textual.widget import Widget
 
+    from hangview.tui.prose import Prose
     from hangview.worksheet.model import Field
 
 
@@ -86,9 +87,16 @@ class FieldBox(Vertical, inherit_bindings=False):
         super().__init__(classes="field")
         self.field = field
         self._ascii = ascii_only
-        self._label = Lines((label_line(field),), ascii_only=ascii_only, classes="field-label")
-        self._evidence = Lines(shown_evidence(field), ascii_only=ascii_only, classes="field-evidence")
-        self._kept = Lines(kept_lines(field.kept), ascii_only=ascii_only, classes="field-kept")
+        self._above = Lines(self.lines_above(field), ascii_only=ascii_only, classes="field-above")
+        self._below = Lines(self.lines_below(field), ascii_only=ascii_only, classes="field-below")
+
+    def lines_above(self, field: Field) -> Prose:
+        """What stands before the control: label and evidence. Few widgets make a form that opens at once."""
+        return (label_line(field), *(shifted(shown_evidence(field), 2)))
+
+    def lines_below(self, field: Field) -> Prose:
+        """What stands after the control."""
+        return kept_lines(field.kept)
 
     @property
     def control(self) -> Widget:
@@ -107,20 +115,31 @@ class FieldBox(Vertical, inherit_bindings=False):
         """Show a newer version of the field; what is being typed and the cursor stay where they are."""
         if field == self.field:
             return
-        self.field = field
-        self._label.show((label_line(field),))
-        self._evidence.show(shown_evidence(field))
-        self._kept.show(kept_lines(field.kept))
+        self.relabel(field)
         self.put(field)
 
     def relabel(self, field: Field) -> None:
         """Take over what only the mark and the evidence show of an edit that was made in this box."""
         self.field = field
-        self._label.show((label_line(field),))
-        self._evidence.show(shown_evidence(field))
+        self._above.show(self.lines_above(field))
+        self._below.show(self.lines_below(field))
 
 
-class LineBox(FieldBox):
+class OneLineBox(FieldBox):
+    """Label and control side by side, the evidence below."""
+
+    def lines_above(self, field: Field) -> Prose:
+        return (label_line(field),)
+
+    def lines_below(self, field: Field) -> Prose:
+        return (*shown_evidence(field), *kept_lines(field.kept))
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(self._above, self.control, classes="field-row")
+        yield self._below
+
+
+class LineBox(OneLineBox):
     """A line: its value stands in the control, prefilled or typed."""
 
     def __init__(self, field: Field, *, ascii_only: bool) -> None:
@@ -130,11 +149,6 @@ class LineBox(FieldBox):
     @property
     def control(self) -> LineInput:
         return self._input
-
-    def compose(self) -> ComposeResult:
-        yield Horizontal(self._label, self._input, classes="field-row")
-        yield self._evidence
-        yield self._kept
 
     def put(self, field: Field) -> None:
         # While it has the focus an empty field stays empty, though the evidence's value stands again once it is left.
@@ -152,7 +166,7 @@ class LineBox(FieldBox):
         self.put(self.field)
 
 
-class ChoiceBox(FieldBox):
+class ChoiceBox(OneLineBox):
     """One of a few answers; one that a hand wrote into the file is offered too."""
 
     def __init__(self, field: Field, *, ascii_only: bool) -> None:
@@ -169,11 +183,6 @@ class ChoiceBox(FieldBox):
     @property
     def control(self) -> Select[str]:
         return self._select
-
-    def compose(self) -> ComposeResult:
-        yield Horizontal(self._label, self._select, classes="field-row")
-        yield self._evidence
-        yield self._kept
 
     def put(self, field: Field) -> None:
         with self._select.prevent(Select.Changed):
@@ -203,10 +212,9 @@ class TextBox(FieldBox):
         return self._area
 
     def compose(self) -> ComposeResult:
-        yield self._label
-        yield self._evidence
+        yield self._above
         yield self._area
-        yield self._kept
+        yield self._below
 
     def put(self, field: Field) -> None:
         self._area.placeholder = _placeholder(field)
@@ -235,11 +243,10 @@ class ChecklistBox(TextBox):
         return self._ticks[0] if self._ticks else self._area
 
     def compose(self) -> ComposeResult:
-        yield self._label
-        yield self._evidence
+        yield self._above
         yield from self._ticks
         yield self._area
-        yield self._kept
+        yield self._below
 
     def put(self, field: Field) -> None:
         super().put(field)

@@ -27,24 +27,22 @@ class SectionBox(Vertical, inherit_bindings=False):
         self.section = section
         self._ascii = ascii_only
         self._title = Lines(self._title_lines(), ascii_only=ascii_only, classes="section-title")
-        self._intro = Lines(kept_lines(section.intro), ascii_only=ascii_only, classes="section-intro")
         self.boxes = self._make_boxes()
 
     def _title_lines(self) -> Prose:
-        return (line((self.section.title, Tone.STRONG)),)
+        return (line((self.section.title, Tone.STRONG), hang=3), *kept_lines(self.section.intro))
 
     def _make_boxes(self) -> list[FieldBox]:
         return [box_for(field, ascii_only=self._ascii) for field in self.section.fields if not field.hidden]
 
     def compose(self) -> ComposeResult:
         yield self._title
-        yield self._intro
         yield from self.boxes
 
     async def show(self, section: Section) -> None:
         """Show a newer version. Fields that came or went are made anew; the others keep their cursor."""
         self.section = section
-        self._intro.show(kept_lines(section.intro))
+        self._title.show(self._title_lines())
         fields = [field for field in section.fields if not field.hidden]
         if [field.key for field in fields] != [box.field.key for box in self.boxes]:
             known = {box.field.key: box for box in self.boxes}
@@ -52,7 +50,7 @@ class SectionBox(Vertical, inherit_bindings=False):
             for key, box in known.items():
                 if key not in wanted:
                     await box.remove()
-            before: Widget = self._intro
+            before: Widget = self._title
             boxes = []
             for field in fields:
                 box = known.get(field.key) or box_for(field, ascii_only=self._ascii)

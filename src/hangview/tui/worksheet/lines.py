@@ -36,6 +36,7 @@ class Lines(Widget, inherit_bindings=False):
         super().__init__(classes=classes, id=id)
         self._ascii = ascii_only
         self._prose: Prose = ()
+        self.display = bool(prose)
         self.show(prose)
 
     @property
@@ -46,11 +47,14 @@ class Lines(Widget, inherit_bindings=False):
     def show(self, prose: Prose) -> None:
         if self._ascii:
             prose = tuple(line(*((to_ascii(span.text), span.tone) for span in each.spans), hang=each.hang) for each in prose)
-        if prose != self._prose:
-            higher = len(prose) != len(self._prose) or any(len(row.text) > 20 for row in (*prose, *self._prose))
-            self._prose = prose
-            self.refresh(layout=higher)
-        self.display = bool(prose)
+        if prose == self._prose:
+            return
+        width = self.content_size.width
+        same_height = width > 0 and len(wrap(prose, width)) == len(wrap(self._prose, width))
+        self._prose = prose
+        if self.display != bool(prose):
+            self.display = bool(prose)
+        self.refresh(layout=not same_height)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002 - all there is
         return container.width

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import SuspendNotSupported
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
@@ -45,6 +46,13 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bind((*FORM_ACTIONS, *EVERYWHERE_ACTIONS))
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-wide")]  # noqa: RUF012 - not a ClassVar in textual
     AUTO_FOCUS = "#sheet-form"
+
+    class Kept(Message):
+        """A thread has kept the draft, or could not."""
+
+        def __init__(self, result: DraftResult) -> None:
+            super().__init__()
+            self.result = result
 
     def __init__(self, store: SheetStore, incident: Incident, *, ascii_only: bool = False, language: str = "en") -> None:
         super().__init__()
@@ -191,13 +199,17 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _keep(self) -> None:
         result = self.session.flush()
-        if self.is_running:
-            self.app.call_from_thread(self._heed, result)
+        if result is not None:
+            self.post_message(self.Kept(result))
+
+    @on(Kept)
+    def _was_kept(self, event: Kept) -> None:
+        self._heed(event.result)
 
     def _heed(self, result: DraftResult | None) -> str:
         if result is None:
             return ""
-        if result.message and result.message != self._draft_word:
+        if result.message and result.message != self._draft_word and self.is_mounted:
             self.notify(result.message, severity="warning" if result.kept else "error", timeout=10, markup=False)
         self._draft_word = result.message
         self._show_lines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.tui.prose import Line, Prose, Tone, line
+from hangview.tui.prose import Line, Prose, Span, Tone, line
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.model import Mark
 
@@ -50,6 +50,11 @@ def kept_lines(lines: Sequence[str]) -> Prose:
     if not lines:
         return ()
     return (line(("kept from the file:", Tone.DIM)), *(line("  ", text, hang=2) for text in lines))
+
+
+def shifted(lines: Prose, indent: int) -> Prose:
+    """The lines moved to the right."""
+    return tuple(Line((Span(" " * indent), *each.spans), each.hang + indent) for each in lines)
 
 
 def change_lines(change: Change) -> Prose:
