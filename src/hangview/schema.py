@@ -69,7 +69,7 @@ class Source:
     wrapped: bool = False  #: older records were overwritten (first record_id > 0 in a dump that is not only-active)
     only_active: bool = False  #: completed entries were left out when it was written
     has_stacks: bool = False
-    configured: bool = False  #: its pg_config names at least one group
+    configured: bool = False  #: its pg_config is not empty: the recorder was on, whatever it says
     notes: tuple[str, ...] = ()
 
     @property

@@ -55,7 +55,7 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     library = common_library(places[i].facts for i in usable)
     configs = {i: _configs(i, places[i], library, replica) for i in usable}
     for i in usable:
-        sources[i] = describe(sources[i], places[i], library, configured=any(c.ranks for c in configs[i]))
+        sources[i] = describe(sources[i], places[i], library)
     built = _build(places, usable)
     starts = _starts(places, sources, usable, built, configs, options)
     sources = _with_starts(sources, places, starts)

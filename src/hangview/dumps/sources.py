@@ -97,7 +97,7 @@ def common_library(facts: Iterable[Facts | None]) -> str | None:
     return min(tally, key=lambda name: (-tally[name], name)) if tally else None
 
 
-def describe(source: Source, place: Place, library: str | None, *, configured: bool) -> Source:
+def describe(source: Source, place: Place, library: str | None) -> Source:
     """Everything that is known of a decoded file from itself."""
     decoded, facts = place.decoded, place.facts
     if decoded is None or facts is None:
@@ -112,7 +112,7 @@ def describe(source: Source, place: Place, library: str | None, *, configured: b
         wrapped=bool(facts.first_record) and not only_active,
         only_active=only_active,
         has_stacks=facts.has_stacks,
-        configured=configured,
+        configured=bool(decoded.configs),
         notes=(*source.notes, *_notes(decoded, facts, library, only_active=only_active)),
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hangview.schema import Records
 
 COMPLETED = int(CellState.COMPLETED)
-FAILED = int(CellState.FAILED)
+ENDED = int(CellState.ENDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ def _by_seq(rows: pl.DataFrame, family_names: tuple[str, ...]) -> pl.DataFrame:
             n_open=reading.is_in(OPEN).sum().cast(pl.Int32),
             n_completed=(reading == COMPLETED).sum().cast(pl.Int32),
             n_done=reading.is_in(DONE).sum().cast(pl.Int32),
+            n_ended=(reading == ENDED).sum().cast(pl.Int32),
             op_differs=pl.col("op_key").min() != pl.col("op_key").max(),
             size_differs=pl.col("size_key").min() != pl.col("size_key").max(),
             dtype_differs=pl.col("dtype_key").min() != pl.col("dtype_key").max(),

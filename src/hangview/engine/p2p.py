@@ -35,6 +35,7 @@ class Request:
     op: int
     signature: int
     created_ns: int | None
+    unclear: bool = False  #: nothing tells whether it is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
     for row in paired.filter("open").sort("rank", "position").iter_rows(named=True):
         request = Request(
             row["rank"], row["dst"] if row["sends"] else row["src"], row["source"], row["position"], row["record_id"],
-            row["p2p_seq"], row["number"], row["op"], row["signature"], row["created_ns"],
+            row["p2p_seq"], row["number"], row["op"], row["signature"], row["created_ns"], row["unclear"],
         )  # fmt: skip
         still.setdefault((row["group"], row["src"], row["dst"], row["sends"]), []).append(request)
     totals = paired.group_by("group", "src", "dst", "sends").agg(

@@ -33,6 +33,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     * ``reading``: CellState as UInt8; a member of a coalesced batch has its closing entry's (members never move by
       themselves: PyTorch issue 137969)
     * ``closed``: for P2P, whether a closing entry of its batch is there; null where there are no batches
+    * ``unclear``: nothing tells whether it is over
     """
     frame = records.entries.join(
         grouping.of_label, on=["source", "label", "pg_id"], how="left", maintain_order="left", nulls_equal=True
@@ -40,8 +41,42 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     frame = frame.join(_op_table(records), on="op", how="left", maintain_order="left")
     newest = frame.group_by("source").agg(newest_ns=pl.col("created_ns").max())
     frame = frame.join(newest, on="source", how="left", maintain_order="left").with_columns(reading=_reading())
-    frame = _lanes(frame)
+    frame = _survivors(records, _lanes(frame))
     return frame.drop("completion", "newest_ns", "closes")
+
+
+def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the members of coalesced batches that an only-active dump kept although the batch is over.
+
+    The closing entry of a finished batch is left out, its members never leave "scheduled" (PyTorch issue 137969), so only the
+    rank's counters tell. ``last_completed_collective`` holds the number of the last work of the group, which is a P2P number
+    after a send or receive: it can be compared with those as long as it lies beyond every collective number.
+    """
+    counters = [
+        (s.source, label, s.completed, s.raw[2])
+        for s in records.statuses
+        if records.sources[s.source].only_active and s.name is not None
+        for label, (name, _) in enumerate(records.labels)
+        if name == s.name
+    ]
+    frame = frame.with_columns(unclear=pl.lit(value=False))
+    if not counters:
+        return frame
+    schema = {"source": pl.UInt32, "label": pl.UInt32, "done": pl.Int64, "raw_done": pl.Int64}
+    table = pl.DataFrame(counters, schema=schema, orient="row").unique(["source", "label"], keep="first", maintain_order=True)
+    highest = frame.group_by("source", "label").agg(highest=pl.col("seq").max(), batched=(pl.col("p2p_seq") == 0).all())
+    frame = frame.join(table.join(highest, on=["source", "label"]), on=["source", "label"], how="left", maintain_order="left")
+    still, sends = pl.col("reading").is_in(OPEN) & (pl.col("completion") == 0), pl.col("lane") == P2P
+    loose = still & sends & ~pl.col("closed").fill_null(value=False)
+    number = pl.when(pl.col("batched")).then("seq").otherwise("p2p_seq")
+    comparable = pl.col("batched") | (pl.col("highest") == 0) | (pl.col("raw_done") > pl.col("highest"))
+    over = (still & ~sends & (pl.col("seq") <= pl.col("done"))) | (loose & comparable & (number <= pl.col("raw_done")))
+    return frame.with_columns(
+        reading=pl.when(over.fill_null(value=False))
+        .then(pl.lit(int(CellState.COMPLETED), dtype=pl.UInt8))
+        .otherwise("reading"),
+        unclear=(loose & pl.col("raw_done").is_not_null() & ~comparable).fill_null(value=False),
+    ).drop("done", "raw_done", "highest", "batched")
 
 
 def families(records: Records) -> tuple[str, ...]:

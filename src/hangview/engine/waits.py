@@ -183,7 +183,7 @@ def _sends_and_receives(
             for i, request in enumerate(mine.open):
                 place = _place(lane, request)
                 answer = _answer(lane, other, i, request, pair=members[lane.group] == 2)
-                if not lane.judged:
+                if not lane.judged or request.unclear:
                     ends[mine.rank][place] = End.UNJUDGED
                 elif answer == "over" or _own_delay(request, answer, since, lane):
                     ends[mine.rank].setdefault(place, End.LAG)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine.calls import COMPLETED
 from hangview.engine.readings import DONE, OPEN
 from hangview.schema import CellState, SourceStatus
 
@@ -64,6 +63,8 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
     seen = _from_entries(calls)
     counters = _from_counters(records, grouping)
     libraries = _libraries(records, entries)
+    idle = _idle(records)
+    naming = {source for source, _ in grouping.configured}
     out: Windows = {}
     for group in grouping.groups:
         for rank in group.ranks:
@@ -74,10 +75,12 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
             row = seen.get((group.id, rank))
             counter = counters.get((group.id, rank))
             if row is None and counter is None:
-                absent = (source, group.id) in grouping.configured
-                out[group.id, rank] = _unrecorded(group.id, rank, source, records.sources[source], absent, libraries)
+                absent = source in naming and (source, group.id) not in grouping.configured
+                out[group.id, rank] = _unrecorded(group.id, rank, source, records.sources[source], libraries, absent=absent)
             else:
-                out[group.id, rank] = _window(group.id, rank, source, records.sources[source], row, counter)
+                out[group.id, rank] = _window(
+                    group.id, rank, source, records.sources[source], row, counter, idle=source in idle
+                )
     return _older_dumps(out, calls, {g.id for g in grouping.groups if g.inferred})
 
 
@@ -112,6 +115,19 @@ def _from_counters(records: Records, grouping: Grouping) -> dict[tuple[int, int]
     return out
 
 
+def _idle(records: Records) -> frozenset[int]:
+    """Sources whose counters, all of them comparable, say that everything they enqueued was completed.
+
+    Counters stand before the entries, so a cut file still has them; only then does it show that its rank waits for nobody.
+    """
+    out = set()
+    for source in {s.source for s in records.statuses}:
+        mine = [s for s in records.statuses if s.source == source]
+        if all(s.enqueued is not None and s.enqueued == s.completed for s in mine):
+            out.add(source)
+    return frozenset(out)
+
+
 def _libraries(records: Records, entries: pl.DataFrame) -> tuple[dict[int, str], dict[int, str]]:
     """The library that recorded a group, and the one that a source holds: a file of the hook holds one backend only."""
     text = [op.library for op in records.ops]
@@ -128,7 +144,14 @@ def _libraries(records: Records, entries: pl.DataFrame) -> tuple[dict[int, str],
 
 
 def _window(
-    group: int, rank: int, source: int, info: Source, row: Mapping[str, int | None] | None, counter: GroupStatus | None
+    group: int,
+    rank: int,
+    source: int,
+    info: Source,
+    row: Mapping[str, int | None] | None,
+    counter: GroupStatus | None,
+    *,
+    idle: bool,
 ) -> Window:
     row = row or {}
     newest, oldest, done = row.get("newest"), row.get("oldest"), row.get("last_done")
@@ -142,7 +165,7 @@ def _window(
         done = max(done or 0, completed) or None
         if oldest is None and 0 < completed < told:
             open_seq = completed + 1  # its record is gone, its counters remember it
-    cut = info.status is SourceStatus.CUT and (counter is None or counter.enqueued is None)
+    cut = info.status is SourceStatus.CUT and not idle
     below = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else CellState.NOT_RECORDED
     inside = CellState.OMITTED if info.only_active else CellState.CUT if cut else CellState.NOT_RECORDED
     if origin == "counter":
@@ -168,7 +191,7 @@ def _nothing(group: int, rank: int, source: int | None, state: CellState, reason
 
 
 def _unrecorded(
-    group: int, rank: int, source: int, info: Source, configured: bool, libraries: tuple[dict[int, str], dict[int, str]]
+    group: int, rank: int, source: int, info: Source, libraries: tuple[dict[int, str], dict[int, str]], *, absent: bool
 ) -> Window:
     """A usable dump without any record or counter of the group: evidence only if nothing can have been lost."""
     of_group, of_source = libraries
@@ -188,7 +211,7 @@ def _unrecorded(
     whole = replace(
         _nothing(group, rank, source, CellState.NOT_REQUESTED, "dump is whole and holds no request in this group"), newest=0
     )
-    if configured or not info.configured:
+    if not absent:
         return whole
     return replace(whole, above=CellState.GROUP_ABSENT, reason="dump is whole and does not know this group")
 
@@ -211,12 +234,7 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int]) -> Windows:
     A completed call of the kind that needs every member (compare.FULL) proves that each member had requested it. A member
     whose records stop below was written before; one that has no records at all was not recording.
     """
-    proved = (
-        calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full") & ~pl.col("op_differs"))
-        .group_by("group")
-        .agg(pl.col("seq").max())
-    )
-    limit = {g: s for g, s in proved.iter_rows() if g not in inferred and g not in calls.unjudged}
+    limit = _proved(found, calls, inferred)
     stale = {
         (w.rank, w.newest == 0)
         for (group, _), w in found.items()
@@ -248,8 +266,27 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int]) -> Windows:
     return out
 
 
-def completed_seq(calls: Calls, group: int) -> int:
-    """Newest seq that any member completed, 0 when none."""
-    rows = calls.rows.filter((pl.col("group") == group) & (pl.col("reading") == COMPLETED))
-    newest = rows["seq"].max()
-    return int(newest) if isinstance(newest, int) else 0
+def _proved(found: Windows, calls: Calls, inferred: set[int]) -> dict[int, int]:
+    """group -> newest seq that every member is proved to have requested.
+
+    By a completed record of a call that needs all members; by the counters of at least half of the members where completed
+    records are left out; and, where a recorder only says "over", by a rank that ended a call and then ended a later one: after
+    a call that failed it would not have gone on.
+    """
+    whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full") & ~pl.col("op_differs"))
+    limit: dict[int, int] = dict(whole.group_by("group").agg(pl.col("seq").max()).iter_rows())
+    over = calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full") & ~pl.col("op_differs"))
+    for group, seqs in over.group_by("group").agg(pl.col("seq").sort()).iter_rows():
+        if len(seqs) > 1:
+            limit[group] = max(limit.get(group, 0), seqs[-2])
+    told: dict[int, list[int]] = defaultdict(list)
+    members: dict[int, int] = defaultdict(int)
+    for window in found.values():
+        members[window.group] += 1
+        if window.newest_from == "counter" and window.last_done is not None:
+            told[window.group].append(window.last_done)
+    for group, done in told.items():
+        half = members[group] // 2
+        if len(done) > half:
+            limit[group] = max(limit.get(group, 0), sorted(done, reverse=True)[half])
+    return {g: s for g, s in limit.items() if g not in inferred and g not in calls.unjudged}

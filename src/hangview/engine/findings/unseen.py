@@ -29,7 +29,7 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
     explained = _explained(case)
     by_primary: dict[Place, list[int]] = defaultdict(list)
     for rank, places in arrows.items():
-        if older(case, rank) and all(_just_before(case, rank, p) for p in places):
+        if older(case, rank) and all(_running(case, rank, p, len(edges)) for p, edges in places.items()):
             continue
         primary = min(places, key=lambda p: (p[1] != COLLECTIVE, -len(places[p]), place_order(case, p)))
         by_primary[primary].append(rank)
@@ -67,9 +67,11 @@ def _explained(case: Case) -> set[int]:
     return {r for r in case.graph.edges if r in good or case.graph.reach(r) & good} | good
 
 
-def _just_before(case: Case, rank: int, place: Place) -> bool:
-    """Whether an older dump is only seconds older than the request: a job that was still running when it was dumped."""
+def _running(case: Case, rank: int, place: Place, waiters: int) -> bool:
+    """Whether an older dump is what dumps of a running job look like: seconds older, and only a few wait at this call."""
     stall = case.stalls.get((place[0], place[2])) if place[1] == COLLECTIVE else None
+    seen = sum(case.windows[place[0], r].source is not None for r in case.groups[place[0]].ranks)
     asked = [row["created_ns"] for row in (stall.rows if stall else ()) if row["created_ns"] is not None]
     newest = case.records.entries.filter(case.records.entries["rank"] == rank)["created_ns"].max()
-    return bool(asked) and isinstance(newest, int) and min(asked) - newest < _ALIVE_NS
+    close = bool(asked) and isinstance(newest, int) and min(asked) - newest < _ALIVE_NS
+    return close and 2 * waiters <= seen
