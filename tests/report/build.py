@@ -20,6 +20,7 @@ from hangview.incident import (
     Verdict,
     Wait,
 )
+from hangview.logs.evidence import LogEvidence
 from hangview.schema import Attempt, Records, Source, SourceKind, SourceStatus, entries_schema
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def incident(
         facts=(),
         records=Records(sources, (), (), entries, (), (), (), (), (), attempts),
         entries=entries,
+        logs=LogEvidence(),
         view=cast("View", None),  # a report asks for nothing that would need it
     )
 

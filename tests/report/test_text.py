@@ -205,6 +205,20 @@ def test_sources_worth_a_word_come_worst_first_and_are_folded():
     assert text.endswith("… 22 more: hangview check lists every source\n")
 
 
+def test_a_file_is_not_said_twice_to_be_empty():
+    empty = dump(1, status=SourceStatus.EMPTY, reason="empty file (0 bytes)")
+    made = incident(sources=(dump(0), empty), expected=(0, 1), missing={1: "trace_1: empty file (0 bytes)"})
+    assert to_text(made).count("empty") == 1
+    refused = dump(2, status=SourceStatus.REFUSED, reason="refused: asks for os.system")
+    text = to_text(incident(sources=(dump(0), replace(empty, rank=None), refused), expected=(0,)))
+    assert "trace_1: empty file (0 bytes)\n" in text
+    assert "trace_2: refused: asks for os.system\n" in text
+
+
+def test_logs_that_were_not_asked_for_are_not_read():
+    assert "1 dump read (nccl 2.10), 1 log not read" in to_text(replace(incident(sources=(dump(0), log(0))), logs=None))
+
+
 def test_other_attempts_are_said_once():
     sources = [dump(0), *(dump(rank, status=SourceStatus.OTHER_ATTEMPT, reason="2 h older") for rank in (1, 2))]
     attempts = (Attempt(1, (1, 2), False, "2 h older"), Attempt(2, (0,), True))

@@ -88,7 +88,11 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     dumps = [source for source in sources if source.usable]
     logs = [source for source in sources if source.kind is SourceKind.LOG and source.status is SourceStatus.READ]
     ignored = sum(source.status is SourceStatus.IGNORED for source in sources)
-    parts = [f"{count(len(dumps), 'dump')} read{_producers(dumps)}", f"{count(len(logs), 'log')} read"]
+    kept_out = incident.logs is None and logs  # dumps alone were asked for
+    parts = [
+        f"{count(len(dumps), 'dump')} read{_producers(dumps)}",
+        f"{count(len(logs), 'log')} {'not ' if kept_out else ''}read",
+    ]
     if ignored:
         parts.append(f"{count(ignored, 'other file')} left alone")
     lines = [", ".join(parts)]
@@ -97,7 +101,7 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     only_active = [source.rank for source in dumps if source.only_active and source.rank is not None]
     if only_active:
         lines.append(f"only unfinished entries were dumped by {name_ranks(only_active, RANK_PARTS)}")
-    words = _words(sources, attempts_said=len(incident.records.attempts) > 1)
+    words = _words(incident)
     shown = len(words) if everything else SOURCES
     lines += words[:shown]
     if len(words) > shown:
@@ -105,21 +109,31 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     return tuple(lines)
 
 
-def _words(sources: Iterable[Source], *, attempts_said: bool) -> list[str]:
+def reason_of(source: Source) -> str:
+    """Why the status is what it is, without the status at its beginning; "" when there is nothing to say."""
+    return escape(source.reason or "").removeprefix(f"{_status(source)}: ")
+
+
+def _status(source: Source) -> str:
+    return source.status.value.replace("_", " ")
+
+
+def _words(incident: Incident) -> list[str]:
     """A line for each source that was not read whole or has a reason; those with the same word are folded into one line.
 
-    ``attempts_said``: the coverage names the other attempts already, with their ranks and reasons.
+    What the coverage says already is left out: other attempts, and files that are the reason why a rank is missing.
     """
-    folded: defaultdict[tuple[SourceStatus, str], list[Source]] = defaultdict(list)
-    for source in sorted(sources, key=_by_trouble):
+    attempts_said = len(incident.records.attempts) > 1
+    missing_said = [escape(reason) for reason in incident.coverage.missing.values()]
+    folded: defaultdict[tuple[str, str], list[Source]] = defaultdict(list)
+    for source in sorted(incident.records.sources, key=_by_trouble):
         trouble = source.status in _TROUBLE and not (attempts_said and source.status is SourceStatus.OTHER_ATTEMPT)
-        if trouble or (source.usable and source.reason):
-            folded[source.status, escape(source.reason or "")].append(source)
+        said = source.rank in incident.coverage.missing and any(escape(source.path) in reason for reason in missing_said)
+        if (trouble and not said) or (source.usable and source.reason):
+            folded["" if source.status is SourceStatus.READ else _status(source), reason_of(source)].append(source)
     lines = []
     for (status, reason), found in folded.items():
-        word = ": ".join(
-            part for part in ("" if status is SourceStatus.READ else status.value.replace("_", " "), reason) if part
-        )
+        word = reason if reason.startswith(status) else f"{status}: {reason}" if reason else status
         ranks = [source.rank for source in found if source.rank is not None]
         if len(found) == 1:
             lines.append(f"{escape(found[0].path)}: {word}")

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from hangview.report.coverage import RANK_PARTS, attempt_lines, missing_lines
+from hangview.report.coverage import RANK_PARTS, attempt_lines, missing_lines, reason_of
 from hangview.report.lines import Line, plain
 from hangview.report.recording import recording_lines
 from hangview.schema import USABLE, SourceKind, SourceStatus
@@ -98,8 +98,8 @@ def _what(source: Source) -> str:
 
 
 def _place_and_reason(source: Source) -> str:
-    reason = "" if source.reason is None else f": {escape(source.reason)}"
-    return f"{escape(source.path)}{reason}"
+    reason = reason_of(source)
+    return f"{escape(source.path)}: {reason}" if reason else escape(source.path)
 
 
 def _endings(ignored: Iterable[Source]) -> str:
