@@ -133,7 +133,7 @@ def _only_active(decoded: Decoded, facts: Facts, library: str | None) -> bool:
     if facts.holes:
         return True
     done = any((status.completed if status.completed is not None else -1) > 0 for status in decoded.statuses)
-    return done and not facts.completed and producer.completion is Completion.RECORDED and decoded.complete
+    return done and not facts.completed and decoded.complete
 
 
 def _notes(decoded: Decoded, facts: Facts, library: str | None, *, only_active: bool) -> Iterable[str]:

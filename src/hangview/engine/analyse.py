@@ -50,6 +50,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         quiet=_quiet(records, grouping.groups, calls, open_calls),
         disputes=grouping.disputes,
         ops=_ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late}),
+        maybe_open=windows.maybe_open(calls, known),
         shifts=moved,
         late=late,
         clock_ns=clocks.uncertainty_ns(hosts),

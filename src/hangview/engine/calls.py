@@ -43,7 +43,7 @@ def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ..
     """Calls of all groups. ``entries`` is what ``readings.read`` gives."""
     wanted = (
         "group", "seq", "rank", "source", "position", "record_id", "op", "signature", "stack", "family", "reading",
-        "created_ns", "completed_ns",
+        "created_ns", "completed_ns", "issued",
     )  # fmt: skip
     lane = entries.filter((pl.col("lane") == COLLECTIVE) & pl.col("seq").is_not_null() & pl.col("group").is_not_null())
     rows = lane.select(*wanted, parts=pl.lit(1, dtype=pl.UInt32))

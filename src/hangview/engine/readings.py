@@ -33,6 +33,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     * ``reading``: CellState as UInt8; a member of a coalesced batch has its closing entry's (members never move by
       themselves: PyTorch issue 137969)
     * ``closed``: for P2P, whether a closing entry of its batch is there; null where there are no batches
+    * ``issued``: the recorder marks every request as over at once (a hook on a backend without completion)
     * ``unclear``: nothing tells whether it is over
     """
     frame = records.entries.join(
@@ -42,41 +43,65 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     newest = frame.group_by("source").agg(newest_ns=pl.col("created_ns").max())
     frame = frame.join(newest, on="source", how="left", maintain_order="left").with_columns(reading=_reading())
     frame = _survivors(records, _lanes(frame))
+    frame = frame.with_columns(issued=(pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED)))
     return frame.drop("completion", "newest_ns", "closes")
 
 
 def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
     """Read the members of coalesced batches that an only-active dump kept although the batch is over.
 
-    The closing entry of a finished batch is left out, its members never leave "scheduled" (PyTorch issue 137969), so only the
-    rank's counters tell. ``last_completed_collective`` holds the number of the last work of the group, which is a P2P number
-    after a send or receive: it can be compared with those as long as it lies beyond every collective number.
+    The closing entry of a finished batch is left out and its members never leave "scheduled" (PyTorch 137969). What tells:
+
+    * calls of a group end in order, so an open one before a call that was left out as completed is over
+    * the rank's counters: all that was enqueued was completed, or the last completed number is not below its own.
+      ``last_completed_collective`` holds the number of the last work, which is a P2P number after a send or receive; it can be
+      compared with those as long as it lies beyond every collective number
     """
+    frame = frame.with_columns(unclear=pl.lit(value=False))
+    holey = [i for i, s in enumerate(records.sources) if s.usable and s.only_active]
+    if not holey:
+        return frame
+    place = ["source", "label"]
     counters = [
-        (s.source, label, s.completed, s.raw[2])
+        (s.source, label, s.completed, s.raw[0], s.raw[2])
         for s in records.statuses
         if records.sources[s.source].only_active and s.name is not None
         for label, (name, _) in enumerate(records.labels)
         if name == s.name
     ]
-    frame = frame.with_columns(unclear=pl.lit(value=False))
-    if not counters:
-        return frame
-    schema = {"source": pl.UInt32, "label": pl.UInt32, "done": pl.Int64, "raw_done": pl.Int64}
-    table = pl.DataFrame(counters, schema=schema, orient="row").unique(["source", "label"], keep="first", maintain_order=True)
-    highest = frame.group_by("source", "label").agg(highest=pl.col("seq").max(), batched=(pl.col("p2p_seq") == 0).all())
-    frame = frame.join(table.join(highest, on=["source", "label"]), on=["source", "label"], how="left", maintain_order="left")
+    schema = {"source": pl.UInt32, "label": pl.UInt32, "done": pl.Int64, "raw_asked": pl.Int64, "raw_done": pl.Int64}
+    table = pl.DataFrame(counters, schema=schema, orient="row").unique(place, keep="first", maintain_order=True)
+    mine = frame.filter(pl.col("source").is_in(holey))
+    highest = mine.group_by(place).agg(highest=pl.col("seq").max(), batched=(pl.col("p2p_seq") == 0).all())
+    behind = (
+        mine.filter(pl.col("lane") == COLLECTIVE)
+        .select(*place, "seq")
+        .unique()
+        .sort("seq", descending=True)
+        .with_columns(later=pl.int_range(pl.len()).over(place))
+        .join(highest, on=place)
+        .select(*place, "seq", left_out=pl.col("later") < pl.col("highest") - pl.col("seq"))
+    )
+    frame = (
+        frame.join(highest, on=place, how="left", maintain_order="left")
+        .join(table, on=place, how="left", maintain_order="left")
+        .join(behind, on=[*place, "seq"], how="left", maintain_order="left")
+    )
     still, sends = pl.col("reading").is_in(OPEN) & (pl.col("completion") == 0), pl.col("lane") == P2P
     loose = still & sends & ~pl.col("closed").fill_null(value=False)
-    number = pl.when(pl.col("batched")).then("seq").otherwise("p2p_seq")
+    number = pl.when(~sends | pl.col("batched")).then("seq").otherwise("p2p_seq")
+    idle = (pl.col("raw_asked") == pl.col("raw_done")) & (number <= pl.col("raw_done"))
     comparable = pl.col("batched") | (pl.col("highest") == 0) | (pl.col("raw_done") > pl.col("highest"))
-    over = (still & ~sends & (pl.col("seq") <= pl.col("done"))) | (loose & comparable & (number <= pl.col("raw_done")))
+    over = (
+        (still & ~sends & (pl.col("left_out") | (pl.col("seq") <= pl.col("done"))).fill_null(value=False))
+        | (still & idle.fill_null(value=False))
+        | (loose & (comparable & (number <= pl.col("raw_done"))).fill_null(value=False))
+    )
+    completed = pl.lit(int(CellState.COMPLETED), dtype=pl.UInt8)
     return frame.with_columns(
-        reading=pl.when(over.fill_null(value=False))
-        .then(pl.lit(int(CellState.COMPLETED), dtype=pl.UInt8))
-        .otherwise("reading"),
-        unclear=(loose & pl.col("raw_done").is_not_null() & ~comparable).fill_null(value=False),
-    ).drop("done", "raw_done", "highest", "batched")
+        reading=pl.when(over).then(completed).otherwise("reading"),
+        unclear=(loose & ~over & pl.col("raw_done").is_not_null() & ~comparable).fill_null(value=False),
+    ).drop("done", "raw_asked", "raw_done", "highest", "batched", "left_out")
 
 
 def families(records: Records) -> tuple[str, ...]:

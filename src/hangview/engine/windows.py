@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.readings import DONE, OPEN
 from hangview.schema import CellState, SourceStatus
 
@@ -81,7 +82,8 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
                 out[group.id, rank] = _window(
                     group.id, rank, source, records.sources[source], row, counter, idle=source in idle
                 )
-    return _older_dumps(out, calls, {g.id for g in grouping.groups if g.inferred})
+    loose = {g.id for g in grouping.groups if g.inferred and g.desc != DEFAULT_DESC}
+    return _older_dumps(out, calls, loose)
 
 
 def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
@@ -266,6 +268,17 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int]) -> Windows:
     return out
 
 
+def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
+    """Ranks whose newest record says only that it was issued, and which no other member went beyond."""
+    newest = calls.rows.sort("rank", "position").unique("rank", keep="last", maintain_order=True)
+    out = set()
+    for rank, group, seq in newest.filter(pl.col("issued")).select("rank", "group", "seq").iter_rows():
+        others = [w.newest or 0 for (g, r), w in found.items() if g == group and r != rank]
+        if max(others, default=0) <= seq:
+            out.add(rank)
+    return frozenset(out)
+
+
 def _proved(found: Windows, calls: Calls, inferred: set[int]) -> dict[int, int]:
     """group -> newest seq that every member is proved to have requested.
 
@@ -279,11 +292,12 @@ def _proved(found: Windows, calls: Calls, inferred: set[int]) -> dict[int, int]:
     for group, seqs in over.group_by("group").agg(pl.col("seq").sort()).iter_rows():
         if len(seqs) > 1:
             limit[group] = max(limit.get(group, 0), seqs[-2])
+    unsaid = set(over["group"].to_list())
     told: dict[int, list[int]] = defaultdict(list)
     members: dict[int, int] = defaultdict(int)
     for window in found.values():
         members[window.group] += 1
-        if window.newest_from == "counter" and window.last_done is not None:
+        if window.last_done is not None and window.group not in unsaid:
             told[window.group].append(window.last_done)
     for group, done in told.items():
         half = members[group] // 2

@@ -69,6 +69,8 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
     held_up = {r for r in case.graph.edges if set(ranks) & case.graph.reach(r)}
     if len(held_up) < 2 and any(r in case.graph.lagging for r in ranks):
         return Role.NOTE, "their dump may have been written just before the call"
+    if set(ranks) & case.maybe_open:
+        return Role.LEAD, "their recorder does not note completion, they may still be in their newest call"
     if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1 and not group.name.isdecimal():
         return Role.LEAD, "the members of this group are not recorded: it may be several groups of one name"
     return None

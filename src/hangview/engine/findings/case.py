@@ -34,6 +34,7 @@ class Case:
     quiet: tuple[tuple[int, int, int, Mismatch], ...]  #: (group, seq, how many calls) that differ but are over
     disputes: tuple[Dispute, ...]
     ops: Mapping[tuple[int, int], str]  #: family of the calls at which shifts and late ranks begin
+    maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
     clock_ns: int | None = None  #: within which times of two ranks cannot be told apart
