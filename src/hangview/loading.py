@@ -7,7 +7,6 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
@@ -35,18 +34,20 @@ def load_incident(
     paths: Sequence[str], options: ReadOptions | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Incident:
     """See :func:`hangview.incident.load`. Raises ``ValueError`` with one line for an option that does not fit the files."""
-    return Session(paths, options).look(on_progress)
+    return Session(paths, options, keep=False).look(on_progress)
 
 
 class Session:
     """Looks at the same paths again and again, and reads only what has changed since the last look.
 
-    Not to be used by two threads at once. Dumps and scanned logs are kept by path, size, time and inode.
+    Not to be used by two threads at once. Dumps and scanned logs are kept by path, size, time and inode; with ``keep=False``
+    nothing is, which takes a fifth less memory.
     """
 
-    def __init__(self, paths: Sequence[str], options: ReadOptions | None = None) -> None:
+    def __init__(self, paths: Sequence[str], options: ReadOptions | None = None, *, keep: bool = True) -> None:
         self.paths = tuple(paths)
         self.options = options or ReadOptions()
+        self._keep = keep
         self._dumps: dict[Key, tuple[FileRead, ...]] = {}
         self._logs: dict[tuple[Key, int], LogScan] = {}
 
@@ -80,6 +81,7 @@ class Session:
             if self.options.logs:
                 records, logs = self._read_logs(records, listing, files, progress, cancelled or _never)
             self._forget(listing)
+            del files
             return _analyse(records, logs, self.paths)
 
     # --- dumps
@@ -147,9 +149,11 @@ class Session:
 
         texts = [file.found for group in files for file in group if file.kind is SourceKind.LOG]
         found = {one.shown: one for one in (*texts, *listing.logs)}
+        elsewhere = _logs_of_other_attempts(records, self.options.attempt)
+        records = _set_aside(records, elsewhere)
         scans: dict[tuple[Key, int], LogScan] = {}
         for i, source in enumerate(records.sources):
-            if source.kind is not SourceKind.LOG or source.status is not SourceStatus.READ:
+            if source.kind is not SourceKind.LOG or source.status is not SourceStatus.READ or i in elsewhere:
                 continue
             if cancelled():
                 raise Cancelled
@@ -164,12 +168,38 @@ class Session:
         return _with_logs(records, evidence), evidence
 
     def _forget(self, listing: Listing) -> None:
-        there = {found.key for found in listing.dumps}
+        there = {found.key for found in listing.dumps if self._keep}
         self._dumps = {key: files for key, files in self._dumps.items() if key in there}
 
 
 #: Statuses that more bytes would not change.
 _AS_IT_IS = frozenset({SourceStatus.READ, SourceStatus.REFUSED, SourceStatus.IGNORED})
+
+
+def _logs_of_other_attempts(records: Records, asked: int | None) -> frozenset[int]:
+    """Logs in the folder of another attempt than the one looked at, where it was asked for or the dumps are in such folders.
+
+    Else the logs themselves tell which of them are of the last attempt.
+    """
+    from hangview.dumps.names import attempt_of
+
+    by_folder = any(s.kind is SourceKind.DUMP and attempt_of(s.path) is not None for s in records.sources)
+    current = next((attempt.attempt for attempt in records.attempts if attempt.current), None)
+    wanted = asked if asked is not None else current if by_folder else None
+    if wanted is None:
+        return frozenset()
+    logs = {i: s.attempt for i, s in enumerate(records.sources) if s.kind is SourceKind.LOG}
+    highest = max((attempt for attempt in logs.values() if attempt is not None), default=wanted)
+    return frozenset(i for i, attempt in logs.items() if (highest if attempt is None else attempt) != wanted)
+
+
+def _set_aside(records: Records, logs: frozenset[int]) -> Records:
+    if not logs:
+        return records
+    sources = list(records.sources)
+    for i in logs:
+        sources[i] = replace(sources[i], status=SourceStatus.OTHER_ATTEMPT, reason="of another attempt than the dumps")
+    return replace(records, sources=tuple(sources))
 
 
 def _with_logs(records: Records, evidence: LogEvidence) -> Records:
@@ -179,6 +209,9 @@ def _with_logs(records: Records, evidence: LogEvidence) -> Records:
         source = replace(sources[log.source], rank=log.rank, rank_from=log.rank_from or None, notes=log.notes)
         if log.attempt is not None:
             source = replace(source, attempt=log.attempt)
+        if len(evidence.attempts) > 1 and log.attempt not in (None, evidence.attempt):
+            reason = f"of attempt {log.attempt}; the logs tell of {evidence.attempt} as the last"
+            source = replace(source, status=SourceStatus.OTHER_ATTEMPT, reason=reason)
         if log.problem is not None:
             status = source.status if log.lines else SourceStatus.UNREADABLE
             source = replace(source, status=status, reason=log.problem)

@@ -46,35 +46,37 @@ def build(dumps: Sequence[tuple[int, int, Decoded]], seqs: dict[int, npt.NDArray
     """
     tables = Tables()
     counts = [decoded.count for _, _, decoded in dumps]
-    total = sum(counts)
-    columns: dict[str, Any] = {
-        "source": np.repeat(np.array([source for source, _, _ in dumps], np.uint32), counts),
-        "rank": np.repeat(np.array([rank for _, rank, _ in dumps], np.int32), counts),
+    starts = np.cumsum([0, *counts])[:-1]
+    columns: dict[str, pl.Series] = {
+        "source": pl.Series(np.repeat(np.array([source for source, _, _ in dumps], np.uint32), counts)),
+        "rank": pl.Series(np.repeat(np.array([rank for _, rank, _ in dumps], np.int32), counts)),
+        "position": pl.Series((np.arange(sum(counts)) - np.repeat(starts, counts)).astype(np.uint32)),
     }
-    starts = np.cumsum([0, *counts[:-1]]) if counts else np.zeros(0, np.int64)
-    columns["position"] = (np.arange(total) - np.repeat(starts, counts)).astype(np.uint32)
-    for name in ID_COLUMNS:
-        parts = [tables.renumber(decoded, name) for _, _, decoded in dumps]
-        columns[name] = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
     values: dict[str, tuple[Any, ...]] = {}
     for name in ID_COLUMNS:
-        columns[name], values[name] = _by_first_use(columns[name], tables.values[name], keep_first=name == "stack")
-    plain: dict[str, Any] = {}
-    for name in (*INT_COLUMNS, "duration_ms", "state", "retired", "is_p2p"):
-        given: list[Any] = [seqs[source] if name == "seq" and source in seqs else d.columns[name] for source, _, d in dumps]
-        plain[name] = np.concatenate(given) if given else np.zeros(0, np.int64)
+        ids = _joined([tables.renumber(decoded, name) for _, _, decoded in dumps], np.uint32)
+        ids, values[name] = _by_first_use(ids, tables.values[name], keep_first=name == "stack")
+        columns[name] = pl.Series(ids)
+    for name in INT_COLUMNS:
+        parts = [seqs[source] if name == "seq" and source in seqs else d.columns[name] for source, _, d in dumps]
+        columns[name] = _with_nulls(_joined(parts, np.int64))
+    for name, kind in (("state", np.uint8), ("retired", np.bool_), ("is_p2p", np.bool_), ("duration_ms", np.float64)):
+        columns[name] = pl.Series(_joined([d.columns[name] for _, _, d in dumps], kind))
+    columns["duration_ms"] = columns["duration_ms"].fill_nan(None)
     schema = entries_schema()
-    frame = pl.DataFrame({name: pl.Series(name, column) for name, column in (columns | plain).items()})
-    frame = frame.with_columns(
-        *(_null_none(name) for name in INT_COLUMNS),
-        pl.col("duration_ms").fill_nan(None),
-    )
     # a number that no recorder would write, such as a pg_id above 2**31, becomes null
-    return Table(frame.select(pl.col(name).cast(dtype, strict=False) for name, dtype in schema.items()), values)
+    return Table(pl.DataFrame([columns[n].cast(dtype, strict=False).alias(n) for n, dtype in schema.items()]), values)
 
 
-def _null_none(name: str) -> pl.Expr:
-    return pl.when(pl.col(name) != NONE).then(name).alias(name)
+def _joined(parts: Sequence[Any], kind: Any) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, kind)
+
+
+def _with_nulls(numbers: npt.NDArray[np.int64]) -> pl.Series:
+    """A column without a copy where nothing is absent, as in most."""
+    absent = numbers == NONE
+    series = pl.Series(numbers)
+    return series.set(pl.Series(absent), None) if absent.any() else series
 
 
 def _by_first_use(column: Ids, values: list[Any], *, keep_first: bool) -> tuple[Ids, tuple[Any, ...]]:
