@@ -1,5 +1,7 @@
 """Logs for tests: from fixtures, from text, and the words that findings say."""
 
+# ruff: noqa: E501 - log lines are quoted whole
+
 from __future__ import annotations
 
 import json
@@ -44,7 +46,7 @@ def said(findings: tuple[Finding, ...]) -> str:
 
 
 def caught(rank: int, seq: int, op: str = "ALLREDUCE", *, group: str = "PG ID 0 PG GUID 0(default_pg)", **more: Any) -> str:
-    """The two lines of torch 2.6 … 2.12 about a work that timed out. ``more``: enqueued, completed, member, numel_in, numel_out."""
+    """The two lines of torch 2.6 … 2.12 about a work. ``more``: enqueued, completed, member, numel_in, numel_out."""
     member = more.get("member", rank)
     head = f"[rank{rank}]:[E626 05:14:36.393067540 ProcessGroupNCCL.cpp:"
     work = (
@@ -62,6 +64,6 @@ def signalled(rank: int, enqueued: int, completed: int, sender: int = 2) -> str:
     """The line of torch 2.5 … 2.15 of a rank that was told to dump: the default group's counters."""
     return (
         f"[rank{rank}]:[E626 05:14:37.393067540 ProcessGroupNCCL.cpp:1743] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Received a "
-        f"dump signal due to a collective timeout from  rank {sender} and we will try our best to dump the debug info. Last "
-        f"enqueued NCCL work: {enqueued}, last completed NCCL work: {completed}.This is most likely\n"
+        f"dump signal due to a collective timeout from  rank {sender} and we will try our best to dump the debug info. "
+        f"Last enqueued NCCL work: {enqueued}, last completed NCCL work: {completed}.This is most likely\n"
     )

@@ -154,8 +154,8 @@ def _parts(event: Event, resolver: Resolver) -> Iterable[tuple[Named, Event]]:
     if isinstance(event, (Raised, Fatal)) or (isinstance(event, Heartbeat) and event.killed):
         yield resolver.of(event), event
     elif isinstance(event, ChildFailed):
-        named = resolver.of_pid(event.pid)
-        yield named if named.rank is not None else resolver.of_local(event.local, event.line.source), event
+        named = resolver.of_local(event.local, event.line.source)
+        yield named if named.rank is not None else resolver.of_pid(event.pid), event
     elif isinstance(event, KernelKill):
         yield resolver.of_pid(event.pid), event
     elif isinstance(event, SummaryEntry):

@@ -175,17 +175,11 @@ def pieces(raw: RawLine, text: str) -> Iterator[Piece]:
         return
     start = 0
     for found in HEAD.finditer(text):
-        if found.start() > start:
-            before = text[start : found.start()]
-            if not _is_prefix(before):
-                yield _peel(raw, before)
-                start = found.start()
+        # A launcher's prefix belongs to the head behind it; anything else is the end of another message.
+        if found.start() > start and _strip(text[start:], NOBODY)[0] != text[found.start() :]:
+            yield _peel(raw, text[start : found.start()])
+            start = found.start()
     yield _peel(raw, text[start:])
-
-
-def _is_prefix(text: str) -> bool:
-    """Whether nothing but launcher prefixes stands in ``text``."""
-    return _strip(text, Who())[0] == ""
 
 
 def _peel(raw: RawLine, text: str) -> Piece:

@@ -52,7 +52,7 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
     now = [event for event in events if resolver.attempts.of(event) == current]
     ranks = _ranks(ordered, events, resolver, ended.current)
     stacks = tuple(
-        OutsideStack(resolver.of(event).rank, event.pid, event.thread, event.frames, event.tool, event.line)
+        OutsideStack(_stack_rank(event, resolver), event.pid, event.thread, event.frames, event.tool, event.line)
         for event in now
         if isinstance(event, StackSeen)
     )
@@ -66,6 +66,11 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
         facts=facts.collect(events, ordered, resolver, rows, places),
         logs=tuple(_log_read(scan, resolver, used) for scan in ordered), lines=used,
     )  # fmt: skip
+
+
+def _stack_rank(event: StackSeen, resolver: Resolver) -> int | None:
+    rank = resolver.of(event).rank
+    return rank if rank is not None else resolver.of_pid(event.pid).rank
 
 
 def wait_of(row: GroupByLog) -> str:

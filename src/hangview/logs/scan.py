@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from hangview.logs import launchers, settings, watchdog
-from hangview.logs.events import Event, Fatal, LogScan, Raised, StackSeen, WorkStack
+from hangview.logs.events import Event, Fatal, LogScan, Raised, Said, StackSeen, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
@@ -43,10 +43,10 @@ _TEXT = 2_000
 _MARKS = (
     r"\.cpp:\d|\[rank\d+\]: |Rank \d|\[TC\]|Watchdog|watchdog|Traceback|most recent call|terminate called|what\(\)|Fatal Python"
     r"|exitcode|closing signal|ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:"
-    r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion|CUDA (?:used|runtime)"
-    r"|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster|restart worker|Process \d|Thread "
-    r"|for thread|NCCL error|CUDA error|nccl trace|debug info|ECC |GPU Hang|last enqueued|Unable to shutdown| died from "
-    r"|  (?:rank|exitcode|time) +:"
+    r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
+    r"|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster"
+    r"|restart worker|Process \d|Thread |for thread|NCCL error|nccl trace|debug info|ECC |GPU Hang|last enqueued"
+    r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:"
 )
 _WORTH = re.compile(_MARKS)
 _WORTH_BYTES = re.compile(_MARKS.encode())
@@ -226,6 +226,8 @@ class _Scanner:
     def _continue(self, builder: _Builder, piece: Piece) -> bool:
         if isinstance(builder, SummaryBuilder):
             return builder.feed(piece, self._line(piece))
+        if isinstance(builder, TracebackBuilder) and builder.ended_by(piece, worth=_WORTH.search(piece.text) is not None):
+            return False
         if not builder.feed(piece):
             return False
         if isinstance(builder, TracebackBuilder) and builder.links and builder.links[-1][0].endswith("ChildFailedError"):
@@ -293,6 +295,8 @@ class _Scanner:
         parts: tuple[object, ...]
         if isinstance(event, Raised):
             parts = (event.type, event.message, event.frames)
+        elif isinstance(event, Said):
+            parts = (event.name, event.value)
         else:
             parts = (getattr(event, "seq", None), getattr(event, "pid", None), getattr(event, "rank", None), event.line.text)
         seen = (type(event), event.who, *parts)

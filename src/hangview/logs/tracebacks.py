@@ -46,13 +46,17 @@ class TracebackBuilder:
         self._strange = 0
         self.closed = False
 
+    def ended_by(self, piece: Piece, *, worth: bool) -> bool:
+        """Whether a line that means something by itself (``worth``) ends the message instead of going on with it."""
+        return worth and self._state != "frames" and TRACEBACK not in piece.text
+
     def feed(self, piece: Piece) -> bool:
         """Whether the line belongs to the traceback. After False the builder is done."""
         text = piece.text
         if self._state == "frames":
             return self._feed_frame(piece, text)
         if not text.strip():
-            self._state, self._blank = "chain", self._blank + 1
+            self._state, self._blank = "next" if self._state == "next" else "chain", self._blank + 1
             return self._blank < 4
         if text.startswith(TRACEBACK) and self._state == "next":
             self._state, self.frames, self.message = "frames", [], []

@@ -24,9 +24,7 @@ _WORK = (
     r"(?:, NumelIn=(?P<numel_in>\d+), NumelOut=(?P<numel_out>\d+))?, Timeout\(ms\)=(?P<timeout>\d+)\)"
 )
 _CAUGHT = re.compile(
-    r"(?:\[Rank (?P<printed>\d+)\] )?Watchdog caught collective operation timeout: "
-    + _WORK
-    + r"(?: ran for (?P<ran>\d+) milliseconds)?"
+    r"(?:\[Rank (?P<printed>\d+)\] )?Watchdog caught collective operation timeout: " + _WORK + r"(?: ran for (?P<ran>\d+) m)?"
 )
 _BLOCKING = re.compile(r"(?:\[Rank (?P<printed>\d+)\] )?Work " + _WORK + r" timed out in blocking wait")
 _STATUS = re.compile(

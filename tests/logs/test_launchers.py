@@ -1,0 +1,232 @@
+"""Launchers, schedulers and the kernel: who ended, by what, and whose end only follows."""
+
+# ruff: noqa: E501 - log lines are quoted whole
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hangview.logs import conclude, ends_by_rank, leads_of
+from hangview.logs.evidence import EndKind
+from tests.logs.support import caught, read_text
+
+OLD = "ERROR:torch.distributed.elastic.multiprocessing.api:"
+MIDDLE = "[2024-01-02 10:11:12,345] torch.distributed.elastic.multiprocessing.api: [ERROR] "
+NEW = "E0816 01:45:43.466000 340200 site-packages/torch/distributed/elastic/multiprocessing/api.py:833] "
+
+
+def summary(*entries: tuple[int, int, int, int], error: str = "<N/A>") -> str:
+    """torchelastic's summary; entries are (rank, local rank, exit code, pid)."""
+    rule, thin = "=" * 60 + "\n", "-" * 60 + "\n"
+    blocks = "".join(
+        f"[{number}]:\n  time      : 2026-11-29_14:02:47\n  host      : flint.local\n  rank      : {rank} (local_rank: {local})\n"
+        f"  exitcode  : {code} (pid: {pid})\n  error_file: <N/A>\n  traceback : {error}\n"
+        for number, (rank, local, code, pid) in enumerate(entries)
+    )
+    return f"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n{rule}train.py FAILED\n{thin}Failures:\n{blocks}{rule}"
+
+
+@pytest.mark.parametrize("head", [OLD, MIDDLE, NEW])
+@pytest.mark.parametrize(("code", "name"), [(-9, "SIGKILL"), (-11, "SIGSEGV"), (-7, "SIGBUS")])
+def test_a_failed_process_by_every_version(tmp_path, head, code, name):
+    text = f"{head}failed (exitcode: {code}) local_rank: 1 (pid: 340264) of binary: /opt/env/bin/python\n" + summary(
+        (9, 1, code, 340264)
+    )
+    [end] = read_text(tmp_path, launcher_log=text).ends
+    assert (end.rank, end.code, end.pid, end.local_rank, end.kind) == (9, code, 340264, 1, EndKind.SIGNAL)
+    assert name in end.what
+    assert not end.follower
+
+
+@pytest.mark.parametrize("code", [-15, -6])
+def test_signals_that_only_follow(tmp_path, code):
+    [end] = read_text(tmp_path, launcher_log=summary((2, 2, code, 904))).ends
+    assert end.follower
+    assert conclude(read_text(tmp_path, launcher_log=summary((2, 2, code, 904)))) == ()
+
+
+def test_a_process_that_the_launcher_killed_after_sigterm_follows(tmp_path):
+    text = (
+        f"{NEW}Sending process 904 closing signal SIGTERM\n"
+        f"{NEW}Unable to shutdown process 904 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n"
+    )
+    [end] = read_text(tmp_path, launcher_log=text + summary((2, 2, -9, 904))).ends
+    assert end.follower
+    assert end.why_follower == "the launcher ended it"
+
+
+def test_what_a_process_raised_itself_counts_although_the_launcher_ended_it(tmp_path):
+    traceback = 'Traceback (most recent call last):\n  File "/srv/job/a.py", line 3, in f\n    x\nValueError: bad\n'
+    launcher = f"{NEW}Sending process 904 closing signal SIGTERM\n" + summary((2, 2, -15, 904))
+    evidence = read_text(tmp_path, launcher_log=launcher, rank_2_log=traceback)
+    [end] = ends_by_rank(evidence)[2]
+    assert (end.type, end.follower, end.code) == ("ValueError", False, -15)
+
+
+def test_the_first_failure_of_the_summary_is_not_the_answer(tmp_path):
+    # Ranks 0 and 1 timed out and aborted, rank 2 was ended by the launcher; the summary's last block names rank 0.
+    logs = {f"rank_{rank}_log": caught(rank, 8) for rank in (0, 1)}
+    evidence = read_text(tmp_path, **logs, launcher_log=summary((1, 1, -6, 11), (2, 2, -15, 12), (0, 0, -6, 10)))
+    assert leads_of(conclude(evidence)) == ()
+    assert all(end.follower for end in evidence.ends)
+    assert "waited itself" in ends_by_rank(evidence)[0][0].why_follower
+
+
+def test_a_traceback_in_the_summary(tmp_path):
+    error = """Traceback (most recent call last):
+    File "/opt/env/lib/python3.11/site-packages/torch/distributed/elastic/multiprocessing/errors/__init__.py", line 355, in wrapper
+      return f(*args, **kwargs)
+    File "/srv/job/train.py", line 10, in main
+      raise KeyError("optimizer")
+  KeyError: 'optimizer'
+  """
+    [end] = read_text(tmp_path, launcher_log=summary((3, 3, 1, 40), error=error)).ends
+    assert (end.rank, end.type, end.where) == (3, "KeyError", "main (/srv/job/train.py:10)")
+    assert end.before_communication
+
+
+def test_error_json_of_a_torchrun_tree(tmp_path):
+    stack = 'Traceback (most recent call last):\n  File "/srv/job/train.py", line 10, in main\n    x\nRuntimeError: no such column\n'
+    error = {
+        "message": {"message": "RuntimeError: no such column", "extraInfo": {"py_callstack": stack, "timestamp": "1795966986"}}
+    }
+    evidence = read_text(
+        tmp_path,
+        logs__run_x1__attempt_0__1__error_json=json.dumps(error),
+        logs__run_x1__attempt_0__0__stderr_log=caught(4, 8),
+    )
+    [end] = evidence.ends
+    assert (end.rank, end.what, end.where) == (5, "RuntimeError: no such column", "main (/srv/job/train.py:10)")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"message": 3', '{"note": "x"}', '{"message": {"note": 1}}', "[" * 5000])
+def test_another_json_is_left_alone(tmp_path, text):
+    evidence = read_text(tmp_path, rank_0__error_json=text)
+    assert evidence.ends == ()
+    assert evidence.logs[0].problem == "no error.json of torchelastic"
+
+
+def test_the_local_rank_needs_a_known_node(tmp_path):
+    text = f"{NEW}failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: /opt/env/bin/python\n"
+    evidence = read_text(tmp_path, launcher_log=text)
+    assert evidence.ends == ()
+    [end] = evidence.unplaced_ends
+    assert (end.local_rank, end.pid, end.code) == (3, 77, -9)
+    [finding] = conclude(evidence)
+    assert finding.ranks == ()
+    labelled = "[default0]:[rank8]:[W626 05:14:36.393067540 socket.cpp:1] x\n"
+    [end] = read_text(tmp_path, node_log=labelled + text).ends
+    assert end.rank == 11
+    assert "first rank is 8" in end.rank_from
+
+
+def test_local_ranks_of_two_nodes_in_one_log_are_not_guessed(tmp_path):
+    labels = "".join(
+        f"[default{local}]:[rank{rank}]:[W626 05:14:36.393067540 socket.cpp:1] x\n" for local, rank in ((0, 0), (0, 8))
+    )
+    evidence = read_text(tmp_path, all_log=labels + f"{NEW}failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: python\n")
+    assert evidence.ends == ()
+
+
+def test_an_unlabelled_exception_and_the_one_process_that_failed(tmp_path):
+    # torch 2.1: tracebacks bear no rank; the launcher names the process that ended with an exit code.
+    text = (
+        'Traceback (most recent call last):\n  File "/srv/job/a.py", line 3, in load\n    x\nOSError: [Errno 5] Input/output error\n'
+        f"{OLD}failed (exitcode: 1) local_rank: 2 (pid: 77) of binary: python\n"
+    )
+    [end] = read_text(tmp_path, launcher_log=text + summary((2, 2, 1, 77))).ends
+    assert (end.rank, end.type, end.code) == (2, "OSError", 1)
+    assert "only exception" in end.rank_from
+    other = 'Traceback (most recent call last):\n  File "/srv/job/b.py", line 9, in save\n    x\nKeyError: 7\n'
+    evidence = read_text(tmp_path, launcher_log=other + text + summary((2, 2, 1, 77)))
+    assert {end.type for end in evidence.unplaced_ends} == {"OSError", "KeyError"}
+    assert [(end.rank, end.kind) for end in evidence.ends] == [(2, EndKind.EXIT_CODE)]
+
+
+def labelled_tasks(count: int) -> str:
+    return "".join(f"{rank:2}: [rank{rank}]:[W626 05:14:36.393067540 socket.cpp:1] x\n" for rank in range(count))
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "follower", "kind"),
+    [
+        ("Killed", -9, False, EndKind.SIGNAL), ("Segmentation fault (core dumped)", -11, False, EndKind.SIGNAL),
+        ("Out Of Memory", -9, False, EndKind.OOM_KILLER), ("Exited with exit code 1", 1, False, EndKind.EXIT_CODE),
+        ("Aborted (core dumped)", -6, True, EndKind.SIGNAL), ("Terminated", -15, True, EndKind.SIGNAL),
+        ("Exited with exit code 137", 137, False, EndKind.SIGNAL),
+    ],
+)  # fmt: skip
+def test_what_slurm_says_about_a_task(tmp_path, what, code, follower, kind):
+    [end] = read_text(tmp_path, slurm_out=labelled_tasks(4) + f"srun: error: basalt07: task 3: {what}\n").ends
+    assert (end.rank, end.code, end.follower, end.kind, end.host) == (3, code, follower, kind, "basalt07")
+
+
+def test_a_cancelled_job_ends_healthy_tasks(tmp_path):
+    text = (
+        labelled_tasks(8)
+        + "slurmstepd: error: *** STEP 55120.0 ON basalt07 CANCELLED AT 2026-02-27T08:16:20 DUE TO TIME LIMIT ***\n"
+    )
+    ends = read_text(tmp_path, slurm_out=text + "srun: error: basalt07: tasks 4-5,7: Killed\n").ends
+    assert [(end.rank, end.follower) for end in ends] == [(4, True), (5, True), (7, True)]
+
+
+def test_a_task_is_no_rank_where_it_is_a_node(tmp_path):
+    text = "".join(
+        f"{node}: [rank{node * 8 + local}]:[W626 05:14:36.393067540 socket.cpp:1] x\n" for node in (0, 1) for local in (0, 3)
+    )
+    evidence = read_text(tmp_path, slurm_out=text + "srun: error: basalt07: task 1: Killed\n")
+    assert evidence.ends == ()
+    one_line = "0: [rank0]:[W626 05:14:36.393067540 socket.cpp:1] x\nsrun: error: basalt07: task 1: Killed\n"
+    assert read_text(tmp_path, slurm_out=one_line).ends == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "May 12 17:40:02 kiln-04 kernel: Memory cgroup out of memory: Killed process 41877 (python) total-vm:412733408kB, anon-rss:1kB",
+        "[12345.678] Out of memory: Killed process 41877 (python) total-vm:4kB",
+        "[12345.678] Out of memory: Kill process 41877 (python) score 981 or sacrifice child",
+    ],
+)
+def test_the_kernel_and_the_launcher_by_pid(tmp_path, line):
+    evidence = read_text(tmp_path, kern_log=line + "\n", job_log=summary((3, 3, -9, 41877)))
+    [end] = evidence.ends
+    assert (end.rank, end.kind, end.follower) == (3, EndKind.OOM_KILLER, False)
+    alone = read_text(tmp_path, kern_log=line + "\n")
+    assert alone.ends == ()
+    assert alone.unplaced_ends[0].pid == 41877
+
+
+def test_sigkill_without_the_kernel_is_not_out_of_memory(tmp_path):
+    [finding] = conclude(read_text(tmp_path, job_log=summary((3, 3, -9, 41877))))
+    assert finding.ranks == (3,)
+    assert "memory" not in finding.summary
+    assert any("memory" in text for text in finding.not_concluded)
+
+
+def test_attempts_of_one_launcher_log(tmp_path):
+    fail = "E1014 0{0}:52:41.661000 6177 torch/distributed/elastic/multiprocessing/api.py:989] failed (exitcode: {1}) local_rank: 1 (pid: {2}) of binary: p\n"
+    text = fail.format(1, -11, 6201) + fail.format(2, -9, 6411) + summary((1, 1, -9, 6411))
+    evidence = read_text(tmp_path, launcher_log=text)
+    assert (evidence.attempts, evidence.attempt) == ((0, 1), 1)
+    assert [(end.rank, end.code, end.attempt) for end in evidence.ends] == [(1, -9, 1)]
+    assert [(end.rank, end.code, end.attempt) for end in evidence.earlier_ends] == [(1, -11, 0)]
+
+
+def test_two_agents_that_fail_once_each_are_one_attempt(tmp_path):
+    fail = "E1014 02:52:41.661000 {0} torch/distributed/elastic/multiprocessing/api.py:989] failed (exitcode: -6) local_rank: 1 (pid: 62{0}) of binary: p\n"
+    assert read_text(tmp_path, slurm_out=fail.format(1) + fail.format(2)).attempts == (0,)
+
+
+def test_counters_of_an_earlier_attempt_are_not_mixed_in(tmp_path):
+    evidence = read_text(
+        tmp_path,
+        logs__r__attempt_0__0__stderr_log=caught(0, 900),
+        logs__r__attempt_0__1__stderr_log=caught(1, 900),
+        logs__r__attempt_1__0__stderr_log=caught(0, 8),
+        logs__r__attempt_1__1__stderr_log=caught(1, 8),
+    )
+    assert [(row.rank, row.timed_out_seq) for row in evidence.groups] == [(0, 8), (1, 8)]
+    assert evidence.attempts == (0, 1)
