@@ -10,7 +10,7 @@ from hangview.text import escape, fold_ranks, name_ranks
 from hangview.worksheet.model import Prefilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hangview.incident import Fact, Incident
     from hangview.schema import Source
@@ -69,20 +69,33 @@ def per_dump(incident: Incident, value_of: Callable[[Source], str | None], what:
     return (Prefilled(line, f"{what} of {paths_text(path for _, paths in named.values() for path in paths)}"),) if line else ()
 
 
-def per_fact(incident: Incident, *names: str) -> tuple[Prefilled, ...]:
-    """One line with the facts of these names, by value; () for none."""
-    facts = [fact for fact in incident.facts if fact.name in names]
+def per_fact(incident: Incident, *names: str, words: Mapping[str, str] | None = None) -> tuple[Prefilled, ...]:
+    """One line with the facts of these names, by value; () for none. ``words``: how to write the value of a name, with {}."""
+    facts = facts_named(incident, *names)
     if not facts:
         return ()
     found: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
-        found[fact.value].append(fact)
+        found[(words or {}).get(fact.name, "{}").replace("{}", fact.value)].append(fact)
     named = {
         value: (tuple(rank for fact in group for rank in fact.ranks), [fact.origin for fact in group])
         for value, group in found.items()
     }
     line = _one_line(named, len(incident.coverage.expected))
-    return (Prefilled(line, paths_text(fact.origin for fact in facts)),)
+    return (Prefilled(line, paths_text(fact_origin(fact) for fact in facts)),)
+
+
+def facts_named(incident: Incident, *names: str) -> list[Fact]:
+    """The facts of these names, in the order of the names."""
+    return [fact for name in names for fact in incident.facts if fact.name == name]
+
+
+def fact_origin(fact: Fact) -> str:
+    """Where a fact comes from, in words that follow "from"."""
+    origin = escape(fact.origin)
+    if origin.startswith("printed ("):
+        return f"a line that was {origin}"
+    return origin.removeprefix("by ")
 
 
 def _one_line(named: dict[str, tuple[tuple[int, ...], list[str]]], everyone: int) -> str:

@@ -102,7 +102,8 @@ def _evidence_line(evidence: Evidence, incident: Incident, otherwise: str) -> Pr
     if evidence.source is None or not 0 <= evidence.source < len(incident.records.sources):
         return Prefilled(f"evidence: {text}", otherwise)
     where = escape(incident.records.sources[evidence.source].path)
-    if evidence.record_id is not None:
-        where += f", record {evidence.record_id}"
-    # Sentences of the report end with the file and record; here they are the origin and need not stand twice.
-    return Prefilled(f"evidence: {text.removesuffix(f' ({where})')}", where)
+    # Sentences of the report end with the file and record or line; here that is the origin and need not stand twice.
+    at = text.rfind(f" ({where}")
+    if at > 0 and text.endswith(")"):
+        return Prefilled(f"evidence: {text[:at]}", text[at + 2 : -1])
+    return Prefilled(f"evidence: {text}", where if evidence.record_id is None else f"{where}, record {evidence.record_id}")

@@ -62,6 +62,7 @@ LAYOUT = (
             _line("library"),
             _line("schema"),
             _line("driver"),
+            FieldSpec("settings", FieldKind.TEXT, optional=True),
         ),
     ),
     SectionSpec(
@@ -144,6 +145,7 @@ ENGLISH = Language(
         "library": "Communication library",
         "schema": "Dump schema",
         "driver": "Driver",
+        "settings": "Settings seen",
         "model": "Model",
         "input": "Input",
         "batch": "Batch policy",

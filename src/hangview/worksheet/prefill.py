@@ -21,7 +21,7 @@ from hangview.worksheet.standing import standing_lines, state_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hangview.incident import Group, Incident
+    from hangview.incident import Fact, Group, Incident
     from hangview.worksheet.model import Sheet
 
     Lines = tuple[Prefilled, ...]
@@ -53,7 +53,9 @@ def prefill(incident: Incident, *, language: str = "en", run_date: str = "") -> 
         sheet, _ = sheet.with_finding(finding, incident)
     if not findings:
         sheet = sheet.with_field(replace(sheet["hypothesis"], prefilled=(no_hypothesis_line(incident),)))
-    hooked = sorted({source.producer for source in evidence.dumps(incident) if source.producer and _is_hooked(source.producer)})
+    producers = [source.producer or "" for source in evidence.dumps(incident)]
+    backends = [fact.value for fact in evidence.facts_named(incident, "backend")]
+    hooked = sorted({name for name in (*producers, *backends) if name and _is_hooked(name)})
     if hooked:
         origin = f"PyTorch 2.15, as the recorder is {', '.join(escape(name) for name in hooked)}"
         items = tuple(Item(text, origin) for text in words.items["transition"])
@@ -90,13 +92,38 @@ def _attempt(incident: Incident) -> Lines:
 
 
 def _backend(incident: Incident) -> Lines:
-    return evidence.per_dump(incident, lambda source: source.producer, "profiling names")
+    by_dumps = evidence.per_dump(incident, lambda source: source.producer, "profiling names")
+    return by_dumps or evidence.per_fact(incident, "backend")
 
 
 def _library(incident: Incident) -> Lines:
     return evidence.per_dump(incident, lambda source: source.library, "header") or evidence.per_fact(
         incident, "nccl", "library"
     )
+
+
+def _driver(incident: Incident) -> Lines:
+    return evidence.per_fact(
+        incident, "driver", "cuda", "cuda_driver_api", words={"cuda": "CUDA {}", "cuda_driver_api": "driver API {}"}
+    )
+
+
+def _settings(incident: Incident) -> Lines:
+    """Environment variables and the time-out, as far as logs show them."""
+    found: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in incident.facts:
+        if fact.name.startswith("env ") or fact.name == "timeout":
+            name = fact.name.removeprefix("env ") if fact.name != "timeout" else "time-out"
+            found[name, fact.value].append(fact)
+    lines = []
+    for (name, value), facts in sorted(found.items()):
+        ranks = sorted({rank for fact in facts for rank in fact.ranks})
+        where = f" ({evidence.ranks_text(ranks)})" if ranks else ""
+        text = f"{escape(name)}={escape(value)}{where}"
+        lines.append(Prefilled(text, evidence.paths_text(evidence.fact_origin(fact) for fact in facts)))
+    if len(lines) > LINES:
+        lines = [*lines[: LINES - 1], Prefilled(f"{len(lines) - LINES + 1:,} more", "the logs")]
+    return tuple(lines)
 
 
 def _schema(incident: Incident) -> Lines:
@@ -178,7 +205,7 @@ def _devices(incident: Incident) -> Lines:
 
 def _by_fact(incident: Incident, name: str) -> Lines:
     return _ranks_by_value(
-        {rank: (fact.value, fact.origin) for fact in incident.facts if fact.name == name for rank in fact.ranks}
+        {rank: (fact.value, evidence.fact_origin(fact)) for fact in incident.facts if fact.name == name for rank in fact.ranks}
     )
 
 
@@ -317,7 +344,7 @@ def _next_test(incident: Incident) -> Lines:
     for finding in first_hypotheses(incident):
         if finding.compare_first:
             where = f"the finding “{finding.kind.value.replace('_', ' ')}”"
-            return (Prefilled(f"compare {escape(finding.compare_first)}; change nothing else", where),)
+            return (Prefilled(f"with nothing else changed, compare {escape(finding.compare_first)}", where),)
     return ()
 
 
@@ -334,14 +361,15 @@ def _trials(incident: Incident) -> Lines:
 
 
 _FIELDS: Mapping[str, Callable[[Incident], Lines]] = {
-    "run": lambda incident: evidence.per_fact(incident, "run", "job"),
+    "run": lambda incident: evidence.per_fact(incident, "run", "job", "env TORCHELASTIC_RUN_ID"),
     "evidence": _evidence,
     "attempt": _attempt,
     "torch": lambda incident: evidence.per_fact(incident, "torch"),
     "backend": _backend,
     "library": _library,
     "schema": _schema,
-    "driver": lambda incident: evidence.per_fact(incident, "driver", "cuda"),
+    "driver": _driver,
+    "settings": _settings,
     "expected": _expected,
     "groups": _groups,
     "hosts": _hosts,

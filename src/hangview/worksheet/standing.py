@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hangview.incident import Call, Cell, Incident
+    from hangview.logs.evidence import GroupByLog
 
 #: Calls whose ranks are listed; further leads and waiting groups get a line each.
 CALLS = 4
@@ -42,11 +43,10 @@ _WORST_FIRST = (
 )
 _RANKING = {state: place for place, state in enumerate(_WORST_FIRST)}
 #: Every code under which "completed" or "ended" may stand in a grid row.
-_DONE_CODES = tuple(
-    bytes([state | flags])
+_DONE_CODES = {
+    state: tuple(bytes([state | flags]) for flags in (0, DIFFERS, BY_LOG, DIFFERS | BY_LOG))
     for state in (CellState.COMPLETED, CellState.ENDED)
-    for flags in (0, DIFFERS, BY_LOG, DIFFERS | BY_LOG)
-)
+}
 #: What an observed state leaves open, in words.
 _OPEN = {
     CellState.REQUESTED: "requested, not completed",
@@ -64,6 +64,7 @@ class _Standing:
     differs: bool
     by_log: bool
     last_done: int | None
+    last_word: str  #: "completed", or "ended" where the recorder does not say how
     request: str  #: kind, count, dtype; "" when none was observed
 
     @property
@@ -111,7 +112,8 @@ def state_lines(incident: Incident) -> tuple[Prefilled, ...]:
             states[cell.state].append(cell.rank)
         parts = [f"{_OPEN.get(state, state.word)}: {ranks_text(ranks)}" for state, ranks in _worst_first(states)]
         if parts:
-            lines.append(Prefilled(f"{_call_name(incident, call)}: {'; '.join(parts)}", _cells_origin(incident, call.cells)))
+            origin = _cells_origin(incident, call.cells, _by_log(incident, group, lane))
+            lines.append(Prefilled(f"{_call_name(incident, call)}: {'; '.join(parts)}", origin))
     return tuple(lines)
 
 
@@ -127,27 +129,29 @@ def _call_lines(incident: Incident, group: int, lane: str, seq: int) -> Iterator
         if (finding.group, finding.lane, finding.seq) == (group, lane, seq) and finding.role is Role.LEAD
         for rank in finding.ranks
     }
-    requests = {rank: f"{side.op} {side.text}".strip() for side in call.sides for rank in side.ranks}
+    logged = _by_log(incident, group, lane)
+    requests = {rank: _logged_request(row, seq) for rank, row in logged.items()}
+    requests |= {rank: f"{side.op} {side.text}".strip() for side in call.sides for rank in side.ranks}
     last_done = _last_done(incident, group, lane)
     rows: defaultdict[_Standing, list[Cell]] = defaultdict(list)
     for cell in call.cells:
         request = escape(requests.get(cell.rank, ""))
-        key = _Standing(cell.rank in leads, cell.state, cell.differs, cell.by_log, last_done.get(cell.rank), request)
+        seq_done, word = last_done.get(cell.rank) or _last_done_by_counters(incident, group, lane, cell.rank)
+        key = _Standing(cell.rank in leads, cell.state, cell.differs, cell.by_log, seq_done, word, request)
         rows[key].append(cell)
     ordered = sorted(rows.items(), key=lambda item: (item[0].order, item[1][0].rank))
     where = _lane_name(incident, group, lane)
     for row, cells in ordered[:ROWS]:
-        yield Prefilled(f"{where}: {_row_text(row, cells, seq)}", _cells_origin(incident, tuple(cells)))
+        yield Prefilled(f"{where}: {_row_text(row, cells, seq)}", _cells_origin(incident, tuple(cells), logged))
     rest = [cell for _, cells in ordered[ROWS:] for cell in cells]
     if rest:
         number = len(ordered) - ROWS
-        yield Prefilled(
-            f"{where}: {number:,} more rows, {ranks_text(cell.rank for cell in rest)}", _cells_origin(incident, tuple(rest))
-        )
+        text = f"{where}: {number:,} more rows, {ranks_text(cell.rank for cell in rest)}"
+        yield Prefilled(text, _cells_origin(incident, tuple(rest), logged))
 
 
 def _row_text(row: _Standing, cells: list[Cell], seq: int) -> str:
-    last = f"last completed {row.last_done}" if row.last_done is not None else "last completed not known"
+    last = f"last {row.last_word} {row.last_done}" if row.last_done is not None else "last completed not known"
     next_or_not = "" if row.state in (CellState.COMPLETED, CellState.ENDED) else "next "
     request = f"{row.request}: " if row.request else ""
     state = f"{next_or_not}{seq}: {request}{_OPEN.get(row.state, row.state.word)}"
@@ -158,21 +162,51 @@ def _row_text(row: _Standing, cells: list[Cell], seq: int) -> str:
     return f"{ranks_text(cell.rank for cell in cells)}: {last}; {state}{differs}{by_log}{reason}"
 
 
-def _last_done(incident: Incident, group: int, lane: str) -> dict[int, int]:
-    """The newest completed (or ended) seq of each rank of a lane."""
+def _last_done(incident: Incident, group: int, lane: str) -> dict[int, tuple[int, str]]:
+    """The newest completed (or ended) seq of each rank of a lane, and which of the two."""
     grid = incident.view.grid(group, lane)
-    newest = {rank: max(row.rfind(code) for code in _DONE_CODES) for rank, row in zip(grid.ranks, grid.rows, strict=True)}
-    return {rank: grid.first + column for rank, column in newest.items() if column >= 0}
+    done = {}
+    for rank, row in zip(grid.ranks, grid.rows, strict=True):
+        column, state = max((max(row.rfind(code) for code in codes), state) for state, codes in _DONE_CODES.items())
+        if column >= 0:
+            done[rank] = (grid.first + column, state.word)
+    return done
 
 
-def _cells_origin(incident: Incident, cells: tuple[Cell, ...]) -> str:
+def _last_done_by_counters(incident: Incident, group: int, lane: str, rank: int) -> tuple[int | None, str]:
+    """The same for a rank whose finished entries are not in its dump, by what else is known of its position."""
+    for position in incident.view.positions(rank):
+        if (position.group, position.lane) == (group, lane):
+            return position.last_done, CellState.COMPLETED.word
+    return None, ""
+
+
+def _by_log(incident: Incident, group: int, lane: str) -> dict[int, GroupByLog]:
+    """What the logs of a group's members say about where they stood; only collectives are counted there."""
+    known = next((each for each in incident.groups if each.id == group), None)
+    if incident.logs is None or known is None or lane != COLLECTIVE:
+        return {}
+    rows = [row for row in incident.logs.groups if row.rank in known.ranks]
+    return {row.rank: row for row in rows if row.name == known.name or (row.desc and row.desc == known.desc)}
+
+
+def _logged_request(row: GroupByLog, seq: int) -> str:
+    """Kind and counts of a call that a rank's log says timed out; logs know no dtype."""
+    if row.timed_out_seq != seq or not row.timed_out_op:
+        return ""
+    counts = [f"{word} {number:,}" for word, number in (("in", row.numel_in), ("out", row.numel_out)) if number is not None]
+    return f"{row.timed_out_op} {' → '.join(counts)}".strip()
+
+
+def _cells_origin(incident: Incident, cells: tuple[Cell, ...], logged: dict[int, GroupByLog]) -> str:
     """The files that the cells come from; for a single record with its number."""
     sources = incident.records.sources
     entries = [cell.entries[0] for cell in cells if cell.entries]
     if len(cells) == 1 and entries and entries[0].record_id is not None:
         return f"{escape(sources[entries[0].source].path)}, record {entries[0].record_id}"
     ranks = {cell.rank for cell in cells}
-    read = {source.rank: source.path for source in sources if source.usable and source.rank in ranks}
+    read = {rank: sources[row.line.source].path for rank, row in logged.items() if rank in ranks}
+    read |= {source.rank: source.path for source in sources if source.usable and source.rank in ranks}
     paths = [read[rank] for rank in sorted(ranks) if rank in read]
     return paths_text(paths) if paths else "the ranks expected and the files found"
 

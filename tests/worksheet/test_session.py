@@ -1,0 +1,152 @@
+"""One worksheet being worked on, without a screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.worksheet import Mark, prefill, to_markdown
+from hangview.worksheet.session import Session
+from hangview.worksheet.store import SheetStore
+from tests.support.incidents import eight_in_five_groups, four_ranks, missing_dump
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = four_ranks()
+OTHER = replace(missing_dump(), paths=ONE.paths)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return another(tmp_path)
+
+
+def another(tmp_path: Path) -> Session:
+    return Session(SheetStore(state_dir=tmp_path / "s", fallback_dir=tmp_path / "f", cwd=tmp_path), ONE)
+
+
+def test_a_sheet_that_nobody_wrote_in_follows_the_evidence_and_leaves_no_draft(session: Session) -> None:
+    session.update_incident(OTHER)
+    assert session.sheet == prefill(OTHER)
+    assert session.changes == ()
+    assert session.flush() is None
+    assert not session.begun
+    assert not session.unsaved
+
+
+def test_a_sheet_that_was_begun_is_offered_what_is_new(session: Session) -> None:
+    session.type("missing", "rank 2's node is down")
+    session.update_incident(OTHER)
+    assert session.sheet["missing"].prefilled == prefill(ONE)["missing"].prefilled
+    changes = session.changes
+    assert "missing" in {change.key for change in changes}
+    for change in changes:
+        session.accept(change)
+    assert session.changes == ()
+    assert session.sheet["missing"].prefilled == prefill(OTHER)["missing"].prefilled
+    assert session.sheet["missing"].typed == "rank 2's node is down"
+
+
+def test_what_was_declined_is_not_offered_again_unless_it_changes_again(session: Session) -> None:
+    session.type("driver", "x")
+    session.update_incident(OTHER)
+    for change in session.changes:
+        session.decline(change)
+    assert session.changes == ()
+    session.update_incident(OTHER)
+    assert session.changes == ()
+    session.update_incident(replace(eight_in_five_groups(), paths=ONE.paths))
+    assert session.changes
+
+
+def test_the_evidences_own_value_is_no_edit(session: Session) -> None:
+    session.type("backend", "nccl")
+    assert session.sheet["backend"].mark is Mark.PREFILLED
+    assert not session.begun
+    session.type("backend", "gloo")
+    assert session.sheet["backend"].mark is Mark.EDITED
+    session.type("backend", "nccl")
+    assert session.sheet["backend"].mark is Mark.PREFILLED
+
+
+def test_every_edit_is_kept_and_offered_again(session: Session, tmp_path: Path) -> None:
+    session.type("driver", "580.65")
+    assert session.unkept
+    result = session.flush()
+    assert result is not None
+    assert result.kept
+    assert not session.unkept
+    assert session.flush() is None
+    session.tick("trials", 0, True)
+    session.close()
+    later = another(tmp_path)
+    (draft,) = later.drafts()
+    later.resume(draft)
+    assert later.sheet == session.sheet
+
+
+def test_unsaved_until_saved_and_again_after_an_edit(session: Session) -> None:
+    session.type("driver", "580.65")
+    assert session.unsaved
+    assert session.save("sheet.md").ok
+    assert not session.unsaved
+    session.type("driver", "580.66")
+    assert session.unsaved
+    session.type("driver", "580.65")
+    assert not session.unsaved
+
+
+def test_a_resumed_draft_that_was_saved_is_not_unsaved(session: Session, tmp_path: Path) -> None:
+    session.type("driver", "580.65")
+    session.save("sheet.md")
+    session.close()
+    later = another(tmp_path)
+    later.resume(later.drafts()[0])
+    assert not later.unsaved
+    assert later.store.default_path == tmp_path / "sheet.md"
+
+
+def test_findings_that_were_sent_come_along_into_a_resumed_draft(session: Session, tmp_path: Path) -> None:
+    session.type("hypothesis", "the disk is slow")
+    session.close()
+    later = another(tmp_path)
+    waiting = eight_in_five_groups().findings[1]
+    later.add_finding(waiting)
+    later.resume(later.drafts()[0])
+    assert later.sheet["hypothesis"].typed == "the disk is slow"
+    assert any(field.prefilled and field.prefilled[0].value == waiting.summary for field in later.sheet)
+
+
+def test_opening_a_file_leaves_what_was_typed_as_a_draft(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "old.md").write_text(to_markdown(prefill(ONE).with_text("driver", "from the file")))
+    session.type("driver", "typed before")
+    assert session.open("old.md").sheet is not None
+    session.type("input", "more")
+    session.close()
+    assert {draft.sheet["driver"].typed for draft in another(tmp_path).drafts()} == {"from the file", "typed before"}
+
+
+def test_opening_what_is_no_worksheet_changes_nothing(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "x.md").write_text("hello\n")
+    session.type("driver", "x")
+    before = session.sheet
+    assert session.open("x.md").sheet is None
+    assert session.sheet == before
+
+
+def test_a_failed_save_stays_unsaved(session: Session) -> None:
+    session.type("driver", "x")
+    assert not session.save("nowhere/sheet.md").ok
+    assert session.unsaved
+
+
+def test_another_hypothesis_is_kept_too(session: Session, tmp_path: Path) -> None:
+    session.add_hypothesis()
+    session.type("hypothesis.2", "the switch")
+    session.close()
+    later = another(tmp_path)
+    later.resume(later.drafts()[0])
+    assert later.sheet["hypothesis.2"].typed == "the switch"
