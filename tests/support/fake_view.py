@@ -76,35 +76,35 @@ class FakeView(View):
     """Lookups over the builder's lanes. ``sources`` maps a rank to its index in Records.sources."""
 
     def __init__(self, lanes: Mapping[LaneKey, FakeLane], waits: Sequence[Wait], sources: Mapping[int, int]) -> None:
-        self._lanes = lanes
+        self._fakes = lanes
         self._waits = waits
         self._sources = sources
-        self._calls: dict[tuple[int, str, int], Call] = {}
+        self._built: dict[tuple[int, str, int], Call] = {}
         self.calls_built = 0  #: for tests of laziness
 
     def grid(self, group: int, lane: str) -> GridRows:
-        found = self._lanes[group, lane]
+        found = self._fakes[group, lane]
         ranks = tuple(sorted(found.rows))
         return GridRows(group, lane, found.first, ranks, tuple(bytes(found.rows[rank]) for rank in ranks))
 
     def call(self, group: int, lane: str, seq: int) -> Call:
         key = (group, lane, seq)
-        if key not in self._calls:
+        if key not in self._built:
             self.calls_built += 1
-            self._calls[key] = self._build_call(group, lane, seq)
-        return self._calls[key]
+            self._built[key] = self._build_call(group, lane, seq)
+        return self._built[key]
 
     def cell(self, group: int, lane: str, seq: int, rank: int) -> Cell:
         return next(cell for cell in self.call(group, lane, seq).cells if cell.rank == rank)
 
     def positions(self, rank: int) -> tuple[Position, ...]:
-        positions = [self._position(rank, key) for key, found in self._lanes.items() if rank in found.rows]
+        positions = [self._position(rank, key) for key, found in self._fakes.items() if rank in found.rows]
         return tuple(sorted(positions, key=lambda place: (place.open_seq is None and not place.waits_for, place.group)))
 
     def newest_entries(self, rank: int, count: int = 20) -> tuple[Entry, ...]:
         entries = [
-            self._entry(key, rank, seq)
-            for key, found in self._lanes.items()
+            self._record(key, rank, seq)
+            for key, found in self._fakes.items()
             if rank in found.rows
             for seq in range(found.first, found.first + len(found.rows[rank]))
             if found.state(rank, seq) in RECORDED
@@ -120,7 +120,7 @@ class FakeView(View):
         return tuple((tuple(members), stack) for stack, members in ordered)
 
     def _build_call(self, group: int, lane: str, seq: int) -> Call:
-        found = self._lanes[group, lane]
+        found = self._fakes[group, lane]
         cells = []
         sides: dict[tuple[str, str], list[int]] = defaultdict(list)
         for rank in sorted(found.rows):
@@ -131,7 +131,7 @@ class FakeView(View):
             entries: tuple[Entry, ...] = ()
             if state in RECORDED:
                 asked = found.what(rank, seq)
-                entries = (self._entry((group, lane), rank, seq),)
+                entries = (self._record((group, lane), rank, seq),)
                 sides[asked.op, f"{asked.size:,} × {asked.dtype}"].append(rank)
             reason = found.reasons.get((rank, seq), REASONS.get(state, ""))
             cells.append(Cell(rank, state, reason, bool(code & DIFFERS), bool(code & BY_LOG), entries))
@@ -146,8 +146,8 @@ class FakeView(View):
             tuple(SignatureSide(tuple(members), op, text, 2 * len(members) > total) for (op, text), members in ordered),
         )
 
-    def _entry(self, key: LaneKey, rank: int, seq: int) -> Entry:
-        found = self._lanes[key]
+    def _record(self, key: LaneKey, rank: int, seq: int) -> Entry:
+        found = self._fakes[key]
         state = found.state(rank, seq)
         assert state is not None
         asked = found.what(rank, seq)
@@ -180,7 +180,7 @@ class FakeView(View):
         )
 
     def _position(self, rank: int, key: LaneKey) -> Position:
-        found = self._lanes[key]
+        found = self._fakes[key]
         states = {seq: found.state(rank, seq) for seq in range(found.first, found.first + len(found.rows[rank]))}
         recorded = [seq for seq, state in states.items() if state in RECORDED]
         done = [seq for seq, state in states.items() if state in DONE]

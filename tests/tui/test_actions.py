@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from typing import TYPE_CHECKING
 
 import pytest
 from textual.dom import DOMNode
@@ -25,6 +26,9 @@ from hangview.tui.text.help import help_lines
 from tests.support.incidents import four_ranks
 from tests.tui.screens import showing
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PLACES: dict[Where, type] = {
     Where.ALWAYS: HangviewApp,
     Where.EVERYWHERE: MainScreen,
@@ -38,7 +42,7 @@ PLACES: dict[Where, type] = {
 }
 
 
-def our_classes():
+def our_classes() -> Iterator[type[DOMNode]]:
     """Every textual class of the package but the worksheet's, which has a table of its own."""
     for module in pkgutil.walk_packages(hangview.tui.__path__, "hangview.tui."):
         if ".worksheet" not in module.name:
@@ -51,7 +55,9 @@ def test_classes_bind_only_what_the_table_says():
     known = {(key, action.run) for action in ACTIONS for key in action.keys}
     bound = set()
     for found in our_classes():
-        for key, bindings in found._merged_bindings.key_to_bindings.items():  # type: ignore[union-attr]
+        merged = found._merged_bindings
+        assert merged is not None
+        for key, bindings in merged.key_to_bindings.items():
             bound |= {(key, binding.action) for binding in bindings}
     assert bound == known
 

@@ -1,4 +1,4 @@
-"""Lines of toned words: wrapping, clipping, ASCII, and that nothing from outside reaches the terminal as a control character."""
+"""Lines of toned words: wrapping, clipping, ASCII, and that control characters from outside come out escaped."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hangview.incident import Incident
     from hangview.tui import UiOptions
     from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
-    from hangview.tui.worksheet import WorksheetScreen
+    from hangview.tui.worksheet.screen import WorksheetScreen
     from hangview.worksheet.store import SaveResult
 
 SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
@@ -158,7 +158,8 @@ class HangviewApp(App[int], inherit_bindings=False):
         """The worksheet, made when it is first wanted; None while there is no incident to fill it from."""
         incident = self.main.incident
         if self._sheet is None and incident is not None:
-            from hangview.tui.worksheet import SheetStore, WorksheetScreen
+            from hangview.tui.worksheet.screen import WorksheetScreen
+            from hangview.worksheet.store import SheetStore
 
             self._sheet = WorksheetScreen(SheetStore(), incident, ascii_only=self.main.ascii)
             self.install_screen(self._sheet, "worksheet")

@@ -95,12 +95,13 @@ def wrap(prose: Iterable[Line], width: int) -> list[Line]:
     return rows
 
 
-def clip(each: Line, width: int) -> Line:
-    """One row of at most ``width`` cells, "…" where something was left out."""
+def clip(each: Line, width: int, sign: str = "…") -> Line:
+    """One row of at most ``width`` cells, ``sign`` where something was left out."""
     if each.width <= width:
         return each
     spans: list[Span] = []
-    left = max(width - 1, 0)
+    sign = sign[:width]
+    left = max(width - len(sign), 0)
     for span in each.spans:
         length = cell_len(span.text)
         if length > left:
@@ -108,8 +109,8 @@ def clip(each: Line, width: int) -> Line:
             break
         spans.append(span)
         left -= length
-    if width > 0:
-        spans.append(Span("…", Tone.DIM))
+    if sign:
+        spans.append(Span(sign, Tone.DIM))
     return Line(tuple(spans), each.hang)
 
 

@@ -20,7 +20,7 @@ from hangview.tui.bindings import bindings_for
 from hangview.tui.prose import Line, Prose, Tone, clip, to_ascii, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from rich.style import Style
     from textual import events
@@ -40,6 +40,7 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         self.ascii = False
         self.prose: Prose = ()
         self.topmost = 0
+        self.on_position: Callable[[str], None] | None = None  #: told which rows are in sight, "" for all
         self._laid: tuple[int, list[Line]] | None = None
         self._looks: dict[Tone, Style] = {}
 
@@ -64,7 +65,7 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         return self._laid[1]
 
     def _lay(self, prose: Prose, width: int) -> list[Line]:
-        return wrap(prose, width) if self.wrapped else [clip(each, width) for each in prose]
+        return wrap(prose, width) if self.wrapped else [clip(each, width, "..." if self.ascii else "…") for each in prose]
 
     def _spelled(self, prose: Prose) -> Prose:
         if not self.ascii:
@@ -77,14 +78,10 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
 
     def say_position(self) -> None:
         """The part in sight, in the frame of the pane around, where not everything is."""
-        pane = self.parent
-        if not isinstance(pane, Widget) or not pane.has_class("pane"):
-            return
-        total, height = len(self.laid()), self.size.height
-        first = min(self.topmost + 1, total)
-        text = f"{first}-{min(total, self.topmost + height)} of {total}" if total > height > 0 else ""
-        if pane.border_subtitle != text:
-            pane.border_subtitle = text
+        if self.on_position is not None:
+            total, height = len(self.laid()), self.size.height
+            first = min(self.topmost + 1, total)
+            self.on_position(f"{first}-{min(total, self.topmost + height)} of {total}" if total > height > 0 else "")
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import App
 
 from hangview.tui.colours import DARK
@@ -11,7 +13,7 @@ from tests.support.incidents import large
 
 
 class Shell(App[None]):
-    CSS_PATH = ["../../../src/hangview/tui/grid/map.tcss"]
+    CSS_PATH: ClassVar = ["../../../src/hangview/tui/grid/map.tcss"]
 
     def get_theme_variable_defaults(self):
         return DARK
@@ -37,5 +39,6 @@ async def test_one_cell_of_two_million_is_on_the_map():
         assert sum(line.count("-") for line in text[:2]) == 1
         column = next(line.index("-") for line in text[:2] if "-" in line) - 4
         assert column == 1234 // -(-2000 // 75)
-        assert text[2].strip().startswith("[") and "]" in text[2]
+        assert text[2].strip().startswith("[")
+        assert "]" in text[2]
         assert text[2].index("[") - 4 == 1800 // -(-2000 // 75)

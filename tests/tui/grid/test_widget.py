@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 
-from hangview.incident import Incident
 from hangview.tui.colours import DARK
 from hangview.tui.grid.moves import MovableGrid
 from hangview.tui.grid.plane import Plane, standing_of
 from hangview.tui.grid.widget import Spot
 from tests.support.incidents import different_dtype, every_state, four_ranks, large
 
+if TYPE_CHECKING:
+    from textual.geometry import Region
+
 
 class Shell(App[None]):
-    CSS_PATH = ["../../../src/hangview/tui/grid/grid.tcss"]
+    CSS_PATH: ClassVar = ["../../../src/hangview/tui/grid/grid.tcss"]
 
-    def __init__(self, incident: Incident, spot: Spot, divergence: int | None, **how: bool) -> None:
+    def __init__(self, incident, spot: Spot, divergence: int | None, **how: bool) -> None:
         super().__init__()
         self.grid = MovableGrid()
         self.grid.ascii = how.get("ascii_only", True)
@@ -168,10 +171,15 @@ async def test_names_of_the_label_column_are_frozen():
         assert lines(grid)[2].startswith("! 0-7")
 
 
-async def test_a_cursor_move_refreshes_two_lines_and_the_ticks():
+async def test_a_cursor_move_refreshes_two_lines_and_the_ticks(monkeypatch):
     async with grid_of(large(64, 300, behind=(7,)), Spot(7, 299), 299, unfolded=True) as (grid, pilot):
-        asked: list[object] = []
+        asked: list[Region] = []
         refresh = grid.refresh
-        grid.refresh = lambda *regions, **how: (asked.extend(regions), refresh(*regions, **how))[1]  # type: ignore[method-assign]
+
+        def noted(*regions, **how):
+            asked.extend(regions)
+            return refresh(*regions, **how)
+
+        monkeypatch.setattr(grid, "refresh", noted)
         await pilot.press("j")
-        assert {region.y for region in asked} == {1, 2, 3}  # type: ignore[attr-defined]
+        assert {region.y for region in asked} == {1, 2, 3}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -43,4 +44,4 @@ def test_levels_go_on_until_the_lane_fits():
     levels = zoom_levels(2000, 40)
     assert levels[:2] == [(1, 2), (1, 1)]
     assert -(-2000 // levels[-1][0]) <= 40
-    assert all(first[0] <= second[0] for first, second in zip(levels, levels[1:], strict=False))
+    assert all(first[0] <= second[0] for first, second in pairwise(levels))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from hangview.schema import CellState
@@ -13,8 +15,11 @@ from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.stack import is_torch
 from tests.support import incidents
 
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
-def said(incident, place, level):
+
+def said(incident: Incident, place: Place, level: str) -> tuple[str, str]:
     title, prose = details(incident, place, LEVELS.index(level))
     return title, plain(prose)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from hangview.incident import Side, Wait
+from hangview.incident import Incident, Side, Wait
 from hangview.tui.place import Place
 from hangview.tui.text.waits import cycles_of, knots_of, wait_lines
 from tests.support import incidents
 from tests.support.builder import Builder
 
 
-def texts(incident):
+def texts(incident: Incident) -> list[str]:
     return [line.text for _, line in wait_lines(incident)]
 
 
-def wait(rank, on, group=0, seq=1):
+def wait(rank: int, on: int, group: int = 0, seq: int = 1) -> Wait:
     return Wait(rank, on, group, "collective", seq, Side.HOST)
 
 
@@ -73,4 +73,4 @@ def test_a_chain_of_thousands_needs_no_recursion():
 
 def test_knots_gather_ranks_that_wait_for_the_same():
     knots = knots_of([wait(0, 3), wait(1, 3), wait(2, 3), wait(2, 4)])
-    assert [(knot.ranks, knot.on) for knot in knots] == [((0, 1), {3}), ((2,), {3, 4})]
+    assert [(knot.ranks, knot.on) for knot in knots] == [((0, 1), frozenset({3})), ((2,), frozenset({3, 4}))]

@@ -12,24 +12,26 @@ def step_of(last: int, block: int, cell_width: int) -> int:
     return block * room
 
 
-def whole_labels(first: int, count: int, block: int, cell_width: int) -> str:
-    """Labels at the first and at every round seq whose digits all fit: one that is cut at an edge reads as another number."""
-    width = count * cell_width
+def whole_labels(first: int, count: int, block: int, cell_width: int, room: int) -> str:
+    """``room`` cells with a label at the first and at every round seq, each over its column.
+
+    Whole ones only: a number that is cut at an edge reads as another number. ``room`` may be more than the columns take.
+    """
     step = step_of(first + count * block, block, cell_width)
-    chars = [" "] * width
-    free = 0
+    chars = [" "] * room
+
+    def put(label: str, x: int) -> bool:
+        free = x + len(label) <= room and not "".join(chars[max(0, x - 1) : x + len(label) + 1]).strip()
+        if free:
+            chars[x : x + len(label)] = label
+        return free
+
     for column in range(count):
         seq = first + column * block
-        here = seq if seq % step == 0 else (seq // step + 1) * step
-        if here >= seq + block:
-            continue
-        label, x = str(here), column * cell_width
-        if x >= free and x + len(label) <= width:
-            chars[x : x + len(label)] = label
-            free = x + len(label) + 1
-    first_label = str(first)
-    if count and not "".join(chars[: len(first_label) + 1]).strip():
-        chars[: len(first_label)] = first_label[:width]
+        here = -(-seq // step) * step
+        if here < seq + block:
+            put(str(here), column * cell_width)
+    put(str(first), 0)
     return "".join(chars)
 
 

@@ -229,7 +229,8 @@ def label_ranks(ranks: Sequence[int], width: int) -> str:
         short = f"{head} +{left:,}"
         if len(short) <= width:
             return short
-    return f"{len(ranks):,} ranks"[:width] if len(f"{len(ranks):,} ranks") <= width else f"{len(ranks)}"
+    named = f"{len(ranks):,} ranks"
+    return named if len(named) <= width else f"x{len(ranks)}"  # a bare count would read as a rank
 
 
 def _length(part: str) -> int:

@@ -281,7 +281,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         style = self.get_component_rich_style("grid--header")
         count = min(self.columns - self.left, self.body.width)
         if y == 0:
-            text = whole_labels(self.first_seq, count, self.block, self.cell_width)
+            text = whole_labels(self.first_seq, count, self.block, self.cell_width, max(0, width - self.label_width))
             return Strip([Segment(f"{'seq':<{self.label_width}}{text}"[:width].ljust(width), style)], width)
         marks = {self.column_of(self.cursor.seq) - self.left: ("v", "grid--cursor")}
         if self.divergence is not None:

@@ -40,7 +40,7 @@ class Zoomed:
         return bits.to_bytes(self.columns, "little").translate(_FROM_BITS)
 
     def overview(self, height: int, order: Sequence[int]) -> list[bytes]:
-        """At most ``height`` rows: ranks in ``order`` (positions), equal rows once, the worst of each block where there are more."""
+        """At most ``height`` rows: ranks in ``order`` (positions), equal rows once, of a block of more the worst."""
         distinct = list(dict.fromkeys(self._bits[at] for at in order))
         height = max(1, min(height, len(distinct)))
         rows = []

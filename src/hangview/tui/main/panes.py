@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from hangview.tui.actions import key_line
-from hangview.tui.prose import Span, Tone, line, to_ascii
+from hangview.tui.prose import Span, Tone, clip, line, to_ascii
 from hangview.tui.prose_view import ProseView
 
 if TYPE_CHECKING:
@@ -16,25 +16,47 @@ if TYPE_CHECKING:
 
 
 class Pane(Vertical, inherit_bindings=False):
-    """A frame with a title that carries the key of the pane, and a foot."""
+    """A frame with a title that carries the key of the pane, and a foot. Both are plain text, for names come from files."""
 
     def __init__(self, *children: Widget, id: str) -> None:  # noqa: A002
         super().__init__(*children, id=id, classes="pane")
-        self._title = ""
-        self._foot = ""
+        self._title = ("", False)
+        self._foot = ("", False)
+        self._position = ""
+
+    def on_mount(self) -> None:
+        for view in self.query(ProseView):
+            view.on_position = self._say_position
+
+    def _say_position(self, position: str) -> None:
+        """Which lines of the view inside are in sight, before what else stands at the foot."""
+        if position != self._position:
+            self._position = position
+            self._show_foot()
+
+    def _show_foot(self) -> None:
+        foot, ascii_only = self._foot
+        self.border_subtitle = self._fitting("  ".join(part for part in (self._position, foot) if part), ascii_only)
 
     def say_title(self, title: str, *, ascii_only: bool) -> None:
-        """Titles are plain text here, no markup: names of groups come from files."""
-        text = to_ascii(title) if ascii_only else title
-        if text != self._title:
-            self._title = text
-            self.border_title = Content(text)
+        if (title, ascii_only) != self._title:
+            self._title = title, ascii_only
+            self.border_title = self._fitting(*self._title)
 
     def say_foot(self, foot: str, *, ascii_only: bool) -> None:
-        text = to_ascii(foot) if ascii_only else foot
-        if text != self._foot:
-            self._foot = text
-            self.border_subtitle = Content(text)
+        if (foot, ascii_only) != self._foot:
+            self._foot = foot, ascii_only
+            self._show_foot()
+
+    def _fitting(self, text: str, ascii_only: bool) -> Content:
+        """As much as the frame holds; textual would cut it too, but with a sign that is not ASCII."""
+        words = line(to_ascii(text) if ascii_only else text)
+        room = self.size.width - 4
+        return Content(clip(words, room, "..." if ascii_only else "…").text if room > 0 else words.text)
+
+    def on_resize(self) -> None:
+        self.border_title = self._fitting(*self._title)
+        self._show_foot()
 
 
 class SingleLine(ProseView):

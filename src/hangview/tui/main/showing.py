@@ -185,7 +185,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if self.grid.unfolded:
             extra.append("unfolded")
         name = group.label if group else "?"
-        self.say_title("grid", " · ".join([f"2 {name}", members + inferred, kind, *extra]))
+        self.say_title("grid", " · ".join([f"2 {name}", *extra, members + inferred, kind]))
         self._show_legend(plane)
 
     def _show_legend(self, plane: Plane) -> None:

@@ -1,0 +1,369 @@
+"""Stories at the keyboard: what a tired person presses, and what the screen then says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.incident import Incident, Verdict
+from hangview.tui.dialogs.help import HelpDialog
+from hangview.tui.dialogs.palette import PaletteDialog
+from hangview.tui.place import Place
+from hangview.tui.prose import plain
+from tests.support import incidents
+from tests.support.builder import Builder
+from tests.tui.screens import screen_text, showing
+
+if TYPE_CHECKING:
+    from hangview.tui.app import HangviewApp
+
+SIZES = [(60, 20), (80, 24), (120, 40), (160, 48), (240, 70)]
+
+
+def status(app: HangviewApp) -> str:
+    return plain(app.main.prose("status").prose).strip()
+
+
+def details(app: HangviewApp) -> str:
+    return plain(app.main.prose("details").prose)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_answer_stands_there_before_anything_is_pressed(size):
+    async with showing(incidents.eight_in_five_groups(), size) as (app, _):
+        text = " ".join(screen_text(app).split())
+        assert "LOOK FIRST rank 7 did not request all_reduce 6 of TP1; ranks 4-6 wait" in text
+        assert "rank 7 · TP1 6 · not requested" in text
+        assert "not requested 7" in text  # the call pane
+        assert "! 7" in text  # the row of the lead
+        assert "? help" in text
+
+
+TOUR = [
+    "enter",
+    "enter",
+    "enter",
+    "enter",
+    "n",
+    "e",
+    "greater_than_sign",
+    "u",
+    "minus",
+    "m",
+    "1",
+    "enter",
+    "3",
+    "4",
+    "enter",
+    "5",
+    "enter",
+    "tab",
+    "escape",
+    "G",
+    "y",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("large", (240, 70)), ("healthy", (60, 20)), ("missing_dump", (80, 24)), ("tie", (120, 40)), ("cycle", (60, 20)),
+     ("nothing_called", (120, 40)), ("no_files", (60, 20)), ("every_state", (80, 24))],
+)  # fmt: skip
+async def test_every_incident_survives_the_tour(name, size):
+    incident = incidents.large(128, 300, behind=(37, 90)) if name == "large" else getattr(incidents, name)()
+    async with showing(incident, size) as (app, pilot):
+        for key in TOUR:
+            await pilot.press(key)
+        assert len(screen_text(app).splitlines()) == size[1]
+
+
+async def test_n_steps_through_findings_and_the_grid_follows():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        assert app.main.place == Place(2, "collective", 6, 7)
+        await pilot.press("n")
+        assert app.main.place == Place(3, "collective", 6, 0)
+        assert status(app).startswith("rank 0 · DP0 6 · started")
+        await pilot.press("N", "N")
+        assert app.main.place == Place(6, "collective", 6, 3)  # round the end
+        assert "round the end" in status(app)
+
+
+async def test_n_comes_back_to_the_finding_after_wandering_off():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("h", "h", "n")
+        assert app.main.place == Place(2, "collective", 6, 7)
+
+
+async def test_down_and_back():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        assert "requested first" in details(app)
+        await pilot.press("enter")
+        assert details(app).startswith("rank 3 at default_pg 42: not requested")
+        await pilot.press("j")  # the pane follows the cursor
+        assert details(app).startswith("rank 0 at default_pg 42: started")
+        await pilot.press("enter")
+        assert "sync_gradients" in details(app)
+        await pilot.press("enter")
+        assert "nccl_trace_rank_0" in details(app)
+        await pilot.press("enter")
+        assert "newest from" in details(app)
+        await pilot.press("escape", "escape", "escape", "escape")
+        assert "requested first" in details(app)
+        assert app.main.level == 0
+
+
+async def test_details_scroll_where_they_are_longer_than_the_pane():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("j", "enter", "3", "pagedown")
+        assert "record" in screen_text(app)
+        await pilot.press("q")
+        assert app.main.level == 0 or app.main.focused is app.main.grid
+
+
+async def test_findings_list_shows_evidence_and_goes_there():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("4")
+        text = screen_text(app)
+        assert "must not be concluded" in text
+        await pilot.press("j")
+        assert "is itself held by TP1 6" in screen_text(app)
+        await pilot.press("enter")
+        assert app.main.center == "grid"
+        assert app.main.place == Place(3, "collective", 6, 0)
+
+
+async def test_waits_point_at_their_call_and_go_there():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("5", "j", "j")
+        assert "call 6 of DP0" in screen_text(app)
+        await pilot.press("enter")
+        assert app.main.place == Place(3, "collective", 6, 0)
+
+
+async def test_groups_open_where_they_diverge():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("1", "j", "enter")
+        assert app.main.place == Place(3, "collective", 6, 0)
+        assert app.main.focused is app.main.grid
+
+
+async def test_narrow_terminals_show_groups_instead_of_the_grid_while_in_use():
+    async with showing(incidents.eight_in_five_groups(), (60, 20)) as (app, pilot):
+        assert "1 groups" not in screen_text(app)
+        await pilot.press("1")
+        assert "w DP0" in screen_text(app)
+        await pilot.press("escape")
+        assert "1 groups" not in screen_text(app)
+        assert "2 TP1" in screen_text(app)
+
+
+async def test_search_steps_until_escape():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("slash", *"group dp", "enter")
+        assert app.main.place == Place(3, "collective", 6, 0)
+        assert "4 hits" in status(app)
+        await pilot.press("n")
+        assert app.main.place == Place(4, "collective", 6, 1)
+        assert status(app).startswith("hit 2 of 4")
+        await pilot.press("escape", "n")
+        assert not app.main.hits
+        assert app.main.place == Place(2, "collective", 6, 7)
+
+
+async def test_a_search_without_a_hit_says_so_and_moves_nothing():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("slash", *"nowhere", "enter")
+        assert status(app) == "not found: nowhere"
+        assert app.main.place == Place(0, "collective", 42, 3)
+        await pilot.press("slash", *"rank x", "enter")
+        assert status(app).startswith("rank needs a number")
+
+
+async def test_escape_leaves_the_prompt():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("slash", *"rank", "escape")
+        assert app.main.focused is app.main.grid
+        await pilot.press("n")
+        assert app.main.place == Place(0, "collective", 42, 3)
+
+
+async def test_filter_and_its_end():
+    async with showing(incidents.large(64, 20, behind=(7,))) as (app, pilot):
+        await pilot.press("f", *"0-3,7", "enter")
+        assert [row.ranks for row in app.main.grid.rows] == [(7,), (0, 1, 2, 3)]
+        assert "only 0-3,7: 5 ranks" in screen_text(app)
+        await pilot.press("F")
+        assert sum(len(row.ranks) for row in app.main.grid.rows) == 64
+
+
+async def test_marked_ranks_stand_apart():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("j", "m")
+        assert [row.ranks for row in app.main.grid.rows] == [(3,), (0,), (1, 2)]
+        assert "* 0" in screen_text(app)
+        await pilot.press("f", *"marked", "enter")
+        assert [row.ranks for row in app.main.grid.rows] == [(0,)]
+
+
+async def test_changes_of_state_and_problem_ranks():
+    async with showing(incidents.large(64, 30, behind=(7, 9))) as (app, pilot):
+        assert app.main.place == Place(0, "collective", 29, 7)
+        await pilot.press("less_than_sign")
+        assert app.main.place == Place(0, "collective", 28, 7)
+        await pilot.press("greater_than_sign")
+        assert app.main.place == Place(0, "collective", 29, 7)
+        await pilot.press("greater_than_sign")
+        assert "does not change state after 29" in status(app)
+        await pilot.press("u", "e")
+        assert app.main.place == Place(0, "collective", 29, 9)
+        await pilot.press("e")
+        assert app.main.place == Place(0, "collective", 29, 7)
+
+
+async def test_help_and_palette():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HelpDialog)
+        assert "next finding" in screen_text(app)
+        await pilot.press("q")
+        await pilot.press("colon", *"files every", "enter")
+        assert not isinstance(app.screen, PaletteDialog)
+        await pilot.pause()
+        assert "4 files looked at under run-4711" in screen_text(app)
+        await pilot.press("escape")
+        assert app.main.center == "grid"
+
+
+async def test_q_goes_back_and_then_quits_with_the_verdict():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("enter", "q")
+        assert app.main.level == 0
+        await pilot.press("q")
+    assert app.return_value == 1
+
+
+@pytest.mark.parametrize(("name", "code"), [("healthy", 0), ("four_ranks", 1), ("no_files", 3)])
+async def test_the_exit_code_is_the_verdict(name, code):
+    async with showing(getattr(incidents, name)()) as (app, pilot):
+        await pilot.press("ctrl+q")
+    assert app.return_value == code
+
+
+async def test_quitting_before_anything_was_read_concludes_nothing():
+    async with showing(None) as (app, pilot):
+        assert "READING" in screen_text(app)
+        await pilot.press("q")
+    assert app.return_value == 3
+
+
+async def test_too_small_says_so_and_comes_back():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.resize_terminal(30, 8)
+        await pilot.pause()
+        assert "too small" in screen_text(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "LOOK FIRST" in screen_text(app)
+        assert "too small" not in screen_text(app)
+
+
+# New files
+
+
+def with_one_more_rank() -> Incident:
+    """eight_in_five_groups as it was before rank 7's dump came, ids of groups turned round."""
+    builder = Builder(8, missing={7: "no file of rank 7 among 7 dumps"})
+    tp1 = builder.group("TP1", range(4, 8), name="2")
+    builder.group("default_pg", range(8), name="0")
+    builder.lane(1, 0, 0)
+    builder.lane(tp1, 0, 6)
+    return builder.build()
+
+
+async def test_the_cursor_stays_on_its_cell_when_files_arrive():
+    async with showing(with_one_more_rank()) as (app, pilot):
+        app.main.go(Place(0, "collective", 2, 5))
+        await pilot.press("h")
+        before = app.main.place
+        first = app.main.grid.first_seq
+        app.main.take(incidents.eight_in_five_groups(), final=True)
+        await pilot.pause()
+        assert before == Place(0, "collective", 1, 5)
+        assert app.main.place == Place(2, "collective", 1, 5)  # the same group under its new id
+        assert app.main.grid.first_seq == first
+
+
+async def test_until_a_key_is_pressed_the_cursor_follows_the_lead():
+    async with showing(None) as (app, pilot):
+        app.main.take(with_one_more_rank(), final=False)
+        app.main.take(incidents.eight_in_five_groups(), final=True)
+        await pilot.pause()
+        assert app.main.place == Place(2, "collective", 6, 7)
+        app.main.take(incidents.four_ranks(), final=True)  # later looks move nothing by themselves
+        assert app.main.following is False
+
+
+async def test_a_group_that_is_gone_does_not_break_the_screen():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("h")
+        app.main.take(incidents.healthy(), final=True)
+        await pilot.pause()
+        assert "these files show no hang" in screen_text(app)
+        assert app.main.place == Place(0, "collective", 20, 0)
+
+
+async def test_drill_down_survives_new_files():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("enter")
+        app.main.take(replace(incidents.four_ranks(), verdict=Verdict.DIVERGENCE), final=True)
+        await pilot.pause()
+        assert details(app).startswith("rank 3 at default_pg 42: not requested")
+
+
+# Drawing
+
+
+async def test_ascii_mode_draws_nothing_else():
+    for name in ("eight_in_five_groups", "tie", "every_state", "nothing_called", "no_files"):
+        async with showing(getattr(incidents, name)(), (100, 30), ascii_only=True) as (app, pilot):
+            for key in ("enter", "enter", "2", "4", "5", "slash", "escape", "question_mark", "escape", "colon"):
+                await pilot.press(key)
+                text = screen_text(app)
+                assert text.isascii(), (name, key, [char for char in text if not char.isascii()])
+
+
+async def test_ascii_can_be_changed_while_running():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        assert not screen_text(app).isascii()
+        await app.main.run_action("ascii")
+        await pilot.pause()
+        assert screen_text(app).isascii()
+
+
+async def test_without_colours_only_bold_underline_italic_and_reverse_are_left(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with showing(incidents.eight_in_five_groups(), colours=False) as (app, _):
+        strips = app.screen._compositor.render_strips()
+        filters = app._filters
+        background = app.screen.background_colors[1]
+        for strip in strips:
+            for each in filters:
+                if each.enabled:
+                    strip = strip.apply_filter(each, background)
+            for segment in strip:
+                style = segment.style
+                for colour in (style.color, style.bgcolor) if style else ():
+                    assert colour is None or colour.is_default, segment
+
+
+async def test_control_characters_of_files_never_reach_the_screen():
+    builder = Builder(2)
+    group = builder.group("evil\x1b[2J\u202e[bold]x[/bold]", (0, 1))
+    builder.lane(group, 0, 3)
+    async with showing(builder.build(), (120, 40)) as (app, _):
+        text = screen_text(app)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "evil\\x1b[2J\\u202e[bold]x[/bold]" in text
