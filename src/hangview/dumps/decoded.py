@@ -33,11 +33,11 @@ ID_COLUMNS = ("op", "label", "signature", "stack", "thread")
 #: ``state`` is uint8: 0 scheduled, 1 started, 2 completed, 3 other; ``duration_ms`` is float64 with NaN for absent.
 
 
-class NotADump(ValueError):
+class NotADump(ValueError):  # noqa: N818 - says what is the matter
     """The bytes are no flight-recorder dump. The message is one clear line without the file's name."""
 
 
-class Refused(ValueError):
+class Refused(ValueError):  # noqa: N818 - says what is the matter
     """The bytes ask for code, or go past a limit; the message names what, and for a limit how to raise it."""
 
 
