@@ -101,11 +101,13 @@ def test_no_word_of_guilt_in_the_product():
 
 
 def test_nothing_is_left_to_do():
+    """An abstract method may raise NotImplementedError when its line says so."""
+    unfinished = re.compile(r"\b(?:TODO|FIXME|XXX)\b|raise NotImplementedError(?!.*#)|\bbreakpoint\(")
     found = [
-        f"{path.name}: {word}"
-        for path in SOURCE.rglob("*.py")
-        for word in ("TODO", "FIXME", "XXX", "NotImplementedError", "breakpoint()")
-        if word in path.read_text("utf-8")
+        f"{path.relative_to(SOURCE)}:{number}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if unfinished.search(line)
     ]
     assert found == []
 
