@@ -199,7 +199,7 @@ def worksheet(paths: tuple[str, ...], *, output: str | None, **reading: Any) -> 
 def demo(*, no_mouse: bool, ascii_: bool) -> int:
     """Open the screen over a bundled incident; without a terminal, print its report.
 
-    Exits with 0 either way.
+    Exits with 0 either way: that a divergence is found is no news here.
     """
     from hangview.demo import folder
     from hangview.schema import ReadOptions
@@ -207,7 +207,8 @@ def demo(*, no_mouse: bool, ascii_: bool) -> int:
     paths = (str(folder()),)
     options = ReadOptions(cache=False)
     if is_terminal("stdin", "stdout", "stderr") and os.environ.get("TERM") != "dumb":
-        return _open_screen(paths, options, mouse=not no_mouse, ascii_=ascii_, watch=False, poll=None, demo=True)
+        code = _open_screen(paths, options, mouse=not no_mouse, ascii_=ascii_, watch=False, poll=None, demo=True)
+        return Exit.NO_HANG if code in (Exit.NO_HANG, Exit.DIVERGENCE, Exit.NOTHING) else code
     from hangview.report.text import report_lines
 
     put_lines(report_lines(_load(paths, options)))

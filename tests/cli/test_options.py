@@ -142,6 +142,12 @@ def test_exit_code_of_the_screen_is_passed_on(screens, tmp_path, monkeypatch):
     assert cli.run([str(tmp_path)]) == 129
 
 
+@pytest.mark.parametrize(("screen", "code"), [(0, 0), (1, 0), (3, 0), (2, 2), (143, 143)])
+def test_demo_is_a_success_whatever_its_verdict(screens, monkeypatch, screen, code):
+    monkeypatch.setattr("hangview.tui.run", lambda paths, options, ui: screen)
+    assert cli.run(["demo"]) == code
+
+
 def test_demo_opens_the_screen_over_the_bundled_files(screens):
     assert cli.run(["demo", "--ascii"]) == 0
     (paths, options, ui) = screens[0]
