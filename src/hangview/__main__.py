@@ -1,6 +1,22 @@
-"""``python -m hangview``."""
+"""The program's door: ``hangview`` and ``python -m hangview``.
 
-from hangview.cli import main
+So small that an interrupt has nowhere to show a traceback: on a slow file system the imports behind it take their time.
+"""
+
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    try:
+        from hangview.cli import run
+
+        code = run()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -323,8 +323,3 @@ def _end(complaint: Complaint) -> int:
     if complaint.message:
         narrate(complaint.message)
     return complaint.code
-
-
-def main() -> NoReturn:
-    """The program ``hangview``."""
-    sys.exit(run())

@@ -27,7 +27,7 @@ def load(*paths, options, on_progress):
     return one_lead()
 
 hangview.incident.load = load
-from hangview.cli import main
+from hangview.__main__ import main
 main()
 """
 
@@ -95,6 +95,14 @@ def test_signals(tmp_path, number, code):
         _, err = process.communicate(timeout=30)
     assert process.returncode == code
     assert "Traceback" not in err
+
+
+def test_interrupt_while_importing_shows_no_traceback():
+    code = "import builtins, sys\nreal = builtins.__import__\n"
+    code += "def slow(name, *rest):\n    if name == 'click': raise KeyboardInterrupt\n    return real(name, *rest)\n"
+    code += "builtins.__import__ = slow\nfrom hangview.__main__ import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "")
 
 
 def test_stdin_is_not_touched_and_stderr_is_empty_in_a_pipe():
