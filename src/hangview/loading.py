@@ -14,6 +14,7 @@ from hangview.text import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from threading import Thread
 
     from hangview.dumps.find import Found, Listing
     from hangview.dumps.read import FileRead
@@ -49,6 +50,7 @@ class Session:
         self.options = options or ReadOptions()
         self._keep = keep
         self._dumps: dict[Key, tuple[FileRead, ...]] = {}
+        self._storing: Thread | None = None
         self._logs: dict[tuple[Key, int], LogScan] = {}
 
     def look(
@@ -82,7 +84,10 @@ class Session:
                 records, logs = self._read_logs(records, listing, files, progress, cancelled or _never)
             self._forget(listing)
             del files
-            return _analyse(records, logs, self.paths)
+            incident = _analyse(records, logs, self.paths)
+        if self._storing is not None and not self._keep:
+            self._storing.join()
+        return incident
 
     # --- dumps
 
@@ -93,8 +98,13 @@ class Session:
         on_partial: Callable[[Incident], None] | None,
         cancelled: Callable[[], bool],
     ) -> None:
+        from hangview.dumps import cache
         from hangview.dumps.pool import read_all
 
+        first = not self._dumps and self.options.cache and cache.worth_it(listing.dumps)
+        if first and (kept := cache.load(listing.dumps, self.options.limits)) is not None:
+            self._dumps = kept
+            first = False
         new = [found for found in listing.dumps if found.key not in self._dumps]
         progress.add(len(listing.dumps) - len(new))
         parts = _Parts(len(new)) if on_partial is not None else None
@@ -106,6 +116,8 @@ class Session:
                 on_partial(_analyse(self._assemble(listing, self._so_far(listing)), None, self.paths))
 
         read_all(new, self.options, done, cancelled)
+        if first:
+            self._storing = cache.store_later(listing.dumps, self.options.limits, dict(self._dumps))
 
     def _so_far(self, listing: Listing) -> list[FileRead]:
         from hangview.dumps.read import failed

@@ -24,11 +24,15 @@ _TABLES = {"op": "ops", "label": "labels", "signature": "signatures", "stack": "
 
 
 def share_tables(dumps: Sequence[Decoded]) -> list[Decoded]:
-    """The same dumps with one table of each kind between them, so that they travel and are assembled together cheaply."""
+    """The same dumps with one table of each kind and one list of each group's members between them, so that they travel and are
+    assembled together cheaply."""
     tables = Tables()
     columns = [{name: tables.renumber(decoded, name) for name in ID_COLUMNS} for decoded in dumps]
+    members: dict[tuple[int, ...], tuple[int, ...]] = {}
+    configs = [tuple(replace(c, ranks=members.setdefault(c.ranks, c.ranks)) for c in decoded.configs) for decoded in dumps]
     values: dict[str, Any] = {_TABLES[name]: tuple(tables.values[name]) for name in ID_COLUMNS}
-    return [replace(d, columns={**d.columns, **own}, **values) for d, own in zip(dumps, columns, strict=True)]
+    together = zip(dumps, columns, configs, strict=True)
+    return [replace(d, columns={**d.columns, **own}, configs=groups, **values) for d, own, groups in together]
 
 
 class Tables:

@@ -1,0 +1,281 @@
+"""Decoded dumps of a large set, kept in the user's cache folder: opening the same set again takes a tenth of a second.
+
+One file for a set: a checksum, then tables and headers as JSON, then the columns as Arrow IPC. It is found by path, size, time
+and inode of every file, by the limits and by the decoder itself, so it is never out of date. Whatever is wrong with it
+or with the folder (damaged, read-only, full) means that the dumps are read, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import struct
+import tempfile
+import threading
+import zlib
+from contextlib import suppress
+from dataclasses import astuple, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hangview._version import __version__
+from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, Decoded, RawConfig, RawStatus
+from hangview.dumps.interning import share_tables
+from hangview.dumps.read import FileRead
+from hangview.schema import Signature, SourceKind, SourceStatus, StackFrame, Thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hangview.dumps.find import Found
+    from hangview.schema import Limits
+
+    Key = tuple[str, int, int, int]
+
+#: Smaller sets are read faster than they are looked up.
+SMALL = 4 << 20
+#: All files together; the ones not used for longest are dropped.
+MAX_BYTES = 2 << 30
+_MAGIC = b"hangview cache 1\n"
+_DIGEST = 16
+_COLUMNS = (*INT_COLUMNS, *BOOL_COLUMNS, *ID_COLUMNS, "state", "duration_ms")
+_ENDING = ".dumps"
+
+
+def folder() -> Path:
+    """Where the cache lies."""
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("hangview")) / "dumps"
+
+
+def clear() -> int:
+    """Remove everything from the cache; the number of files that were there. Raises OSError for one that cannot be removed."""
+    removed = 0
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for path in sorted(folder().iterdir()):
+            if path.suffix in (_ENDING, ".part"):
+                path.unlink(missing_ok=True)
+                removed += 1
+    return removed
+
+
+def worth_it(files: Iterable[Found]) -> bool:
+    """Whether a set is large enough."""
+    return sum(found.size for found in files) >= SMALL
+
+
+def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ...]] | None:
+    """What was stored for exactly these files; None when there is nothing, or nothing usable. Never raises."""
+    path = folder() / _name(files, limits)
+    try:
+        with path.open("rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    try:
+        results = _unpack(data, files)
+    except Exception:  # damage of any kind, in layers of other people: the dumps are there to be read
+        with suppress(OSError):
+            path.unlink()
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return results
+
+
+def store(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> bool:
+    """Keep what was read of these files. False when it cannot be, or when some file was not read to its end; never raises."""
+    groups = [results.get(found.key, ()) for found in files]
+    if not all(file.opened and file.status is not SourceStatus.GROWING for group in groups for file in group):
+        return False
+    target = folder() / _name(files, limits)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(suffix=".part", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(_pack(files, groups))
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _prune(target)
+    except (OSError, MemoryError):  # read-only, full, no home: then there is no cache
+        return False
+    return True
+
+
+def store_later(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> threading.Thread:
+    """The same in a thread that does not hold up the end of the program: an unfinished file is dropped the next time."""
+    thread = threading.Thread(target=store, args=(files, limits, results), name="hangview-cache", daemon=True)
+    thread.start()
+    return thread
+
+
+def _prune(newest: Path) -> None:
+    """Drop what goes past the limit, and parts that were left behind by a program that was killed."""
+    now = newest.stat().st_mtime
+    total = 0
+    found = [(path.stat().st_mtime, path, path.stat().st_size) for path in newest.parent.iterdir() if path.is_file()]
+    for mtime, path, size in sorted(found, reverse=True):
+        left_behind = path.suffix == ".part" and now - mtime > 3600
+        total += size
+        if left_behind or (path.suffix == _ENDING and total > MAX_BYTES and path != newest):
+            path.unlink(missing_ok=True)
+
+
+def _name(files: Sequence[Found], limits: Limits) -> str:
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    for part in (__version__, *_decoder(), *astuple(limits)):
+        digest.update(f"{part}\n".encode())
+    for found in sorted(files, key=lambda found: found.path):
+        text = f"{os.path.abspath(found.path)}\0{found.size}\0{found.mtime_ns}\0{found.inode}\n"  # noqa: PTH100 - not resolved
+        digest.update(text.encode(errors="surrogateescape"))
+    return digest.hexdigest() + _ENDING
+
+
+def _decoder() -> list[str]:
+    """The decoder's own files: while it is being worked on, its version says too little."""
+    here = Path(__file__).parent
+    out = []
+    with suppress(OSError):
+        for path in sorted([*here.glob("*.py"), *(here / "decode").glob("*.py")]):
+            info = path.stat()
+            out.append(f"{path.name} {info.st_size} {info.st_mtime_ns}")
+    return out
+
+
+# --- bytes
+
+
+def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> list[bytes]:
+    import numpy as np
+    import polars as pl
+
+    shared = share_tables([file.decoded for group in groups for file in group if file.decoded is not None])
+    decoded = iter(shared)
+    members: dict[tuple[int, ...], int] = {}  # of groups: the same in most files, and long
+    listed = [
+        [_describe(file, found, None if file.decoded is None else next(decoded), members) for file in group]
+        for found, group in zip(files, groups, strict=True)
+    ]
+    meta = {"files": listed, "members": list(members), "tables": _tables(shared[0]) if shared else None}
+    frame = pl.DataFrame([pl.Series(n, np.concatenate([d.columns[n] for d in shared]) if shared else []) for n in _COLUMNS])
+    columns = io.BytesIO()
+    frame.write_ipc(columns, compression="zstd")
+    head = zlib.compress(json.dumps(meta, separators=(",", ":")).encode(), 1)
+    body = [struct.pack("<Q", len(head)), head, columns.getvalue()]
+    return [_MAGIC, _checksum(body), *body]
+
+
+def _checksum(parts: Iterable[bytes | memoryview]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def _describe(file: FileRead, found: Found, decoded: Decoded | None, members: dict[tuple[int, ...], int]) -> list[Any]:
+    head = [file.found.shown[len(found.shown) :], file.found.size, file.kind.value, file.status.value, file.reason]
+    if decoded is None:
+        return [*head, None]
+    return [
+        *head,
+        [
+            decoded.complete,
+            decoded.encoding,
+            decoded.version,
+            decoded.library,
+            [(c.key, c.name, c.desc, members.setdefault(c.ranks, len(members))) for c in decoded.configs],
+            [(s.pg_id, s.enqueued, s.started, s.completed) for s in decoded.statuses],
+            decoded.count,
+            decoded.has_entries_key,
+            decoded.unknown_keys,
+            decoded.notes,
+        ],
+    ]
+
+
+def _tables(decoded: Decoded) -> dict[str, Any]:
+    frames: dict[StackFrame, int] = {}
+    stacks = [[frames.setdefault(frame, len(frames)) for frame in stack] for stack in decoded.stacks]
+    return {
+        "ops": decoded.ops,
+        "labels": decoded.labels,
+        "signatures": [(s.input_sizes, s.input_dtypes, s.output_sizes, s.output_dtypes) for s in decoded.signatures],
+        "frames": [(frame.name, frame.filename, frame.line) for frame in frames],
+        "stacks": stacks,
+        "threads": [(thread.id, thread.name) for thread in decoded.threads],
+    }
+
+
+def _unpack(data: bytes, files: Sequence[Found]) -> dict[Key, tuple[FileRead, ...]]:
+    import polars as pl
+
+    start = len(_MAGIC) + _DIGEST
+    view = memoryview(data)
+    if not data.startswith(_MAGIC) or _checksum([view[start:]]) != data[len(_MAGIC) : start]:
+        raise ValueError("damaged")
+    (length,) = struct.unpack_from("<Q", data, start)
+    begin = start + 8
+    meta = json.loads(zlib.decompress(view[begin : begin + length]))
+    frame = pl.read_ipc(io.BytesIO(view[begin + length :]))
+    columns = {name: frame[name].to_numpy() for name in _COLUMNS}
+    tables = _read_tables(meta["tables"])
+    members = [tuple(ranks) for ranks in meta["members"]]
+    results: dict[Key, tuple[FileRead, ...]] = {}
+    at = 0
+    for found, group in zip(files, meta["files"], strict=True):
+        out = []
+        for shown, size, kind, status, reason, told in group:
+            decoded = None
+            if told is not None:
+                decoded = _decoded(told, {n: column[at : at + told[6]] for n, column in columns.items()}, tables, members)
+                at += told[6]
+            one = found if not shown else replace(found, shown=found.shown + shown, size=size)
+            out.append(FileRead(one, SourceKind(kind), SourceStatus(status), reason, decoded))
+        results[found.key] = tuple(out)
+    return results
+
+
+def _read_tables(told: dict[str, Any] | None) -> dict[str, Any]:
+    if told is None:
+        return {}
+    frames = [StackFrame(*frame) for frame in told["frames"]]
+    return {
+        "ops": tuple(told["ops"]),
+        "labels": tuple((name, desc) for name, desc in told["labels"]),
+        "signatures": tuple(_signature(*parts) for parts in told["signatures"]),
+        "stacks": tuple(tuple(frames[i] for i in stack) for stack in told["stacks"]),
+        "threads": tuple(Thread(*thread) for thread in told["threads"]),
+    }
+
+
+def _signature(sizes_in: Any, dtypes_in: Any, sizes_out: Any, dtypes_out: Any) -> Signature:
+    return Signature(
+        tuple(map(tuple, sizes_in)),
+        None if dtypes_in is None else tuple(dtypes_in),
+        tuple(map(tuple, sizes_out)),
+        None if dtypes_out is None else tuple(dtypes_out),
+    )
+
+
+def _decoded(told: list[Any], columns: dict[str, Any], tables: dict[str, Any], members: list[tuple[int, ...]]) -> Decoded:
+    complete, encoding, version, library, configs, statuses, number, has_entries_key, unknown_keys, notes = told
+    return Decoded(
+        complete=complete,
+        encoding=encoding,
+        version=version,
+        library=library,
+        configs=tuple(RawConfig(key, name, desc, members[i]) for key, name, desc, i in configs),
+        statuses=tuple(RawStatus(*status) for status in statuses),
+        count=number,
+        columns=columns,
+        has_entries_key=has_entries_key,
+        unknown_keys=tuple(unknown_keys),
+        notes=tuple(notes),
+        **tables,
+    )
