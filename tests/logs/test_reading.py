@@ -35,7 +35,7 @@ def test_reading_needs_no_polars():
 
 def test_no_logs_at_all():
     evidence = read_logs([])
-    assert not (evidence.groups or evidence.ends or evidence.attempts)
+    assert (evidence.groups, evidence.ends, evidence.attempts) == ((), (), ())
     assert conclude(evidence) == ()
 
 
@@ -65,7 +65,7 @@ def test_a_fifo_is_left_alone(tmp_path):
 )
 def test_odd_files_say_nothing(tmp_path, data):
     evidence = read_text(tmp_path, job_log=data)
-    assert not (evidence.groups or evidence.ends or evidence.unplaced)
+    assert (evidence.groups, evidence.ends, evidence.unplaced) == ((), (), ())
     assert evidence.logs[0].problem is None
 
 

@@ -52,7 +52,7 @@ _POD = re.compile(r"\[pod/[\w./-]+\] ")
 _VIEWER = re.compile(r"(?:\[\d{2,7}\] |\d\d:\d\d:\d\d\.\d{3} |> )(?=\[|Traceback|  File)")
 _TRACE = re.compile(r"\[rank(?P<rank>\d{1,7})\]: ?(?!\[[IWEF])")
 _SAYS = re.compile(r"(?:\[?rank[ =:]?(?P<rank>\d{1,7})\]?)(?=[ ,|]|:(?![\[IWE])|$)")
-_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|[IWE]\d{4} )")
+_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|[IWEF]\d{4} )")
 #: What only starts a message: never the rest of a wrapped one.
 _STARTS = re.compile(
     r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid="
