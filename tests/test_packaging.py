@@ -107,3 +107,10 @@ def test_demo_says_where_it_comes_from():
     origin = (folder().parent / "ORIGIN.md").read_text("utf-8")
     assert "no GPU ran" in origin
     assert "What happened" in origin
+
+
+def test_python_in_the_readme_runs(capsys):
+    block = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert block is not None
+    exec(block[1].replace("run-4711", str(folder())), {})
+    assert capsys.readouterr().out.startswith("divergence (6,)\nlead rank 6 did not request")
