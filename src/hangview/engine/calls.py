@@ -9,7 +9,7 @@ import polars as pl
 
 from hangview.engine import compare
 from hangview.engine.readings import COLLECTIVE, DONE, OPEN, P2P
-from hangview.schema import CellState
+from hangview.schema import CellState, SourceStatus
 
 if TYPE_CHECKING:
     from hangview.engine.compare import Key
@@ -51,6 +51,7 @@ def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ..
     pairs = rows.select("op", "signature").unique().rows()
     table, keys = compare.key_table(records, pairs, extra)
     rows = rows.join(table, on=["op", "signature"], how="left", maintain_order="left")
+    rows = _doubtful(records, rows)
     return Calls(rows, _by_seq(rows, family_names), keys, _unjudged(entries))
 
 
@@ -80,6 +81,17 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
         merged.append({**last, "signature": known[identity], "created_ns": items[0]["created_ns"], "parts": len(items)})
     single = rows.join(repeated, on=key, how="anti")
     return pl.concat([single, pl.DataFrame(merged, schema=rows.schema)]), extra
+
+
+def _doubtful(records: Records, rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave the last call of a file that ends early out of comparisons: more of its records may have been cut off."""
+    cut = [i for i, s in enumerate(records.sources) if s.status is SourceStatus.CUT]
+    if not cut:
+        return rows
+    last = pl.col("source").is_in(cut) & (pl.col("position") == pl.col("position").max().over("source"))
+    return rows.with_columns(
+        pl.when(last).then(None).otherwise(pl.col(name)).alias(name) for name in ("op_key", "size_key", "dtype_key")
+    )
 
 
 def _by_seq(rows: pl.DataFrame, family_names: tuple[str, ...]) -> pl.DataFrame:

@@ -41,10 +41,12 @@ class Key:
 
 
 def key_of(op: Op, signature: Signature) -> Key:
-    """The comparison key of one record."""
+    """The comparison key of one record. A closing entry without its members (torch before 2.7 records only that) is a coalesced
+    call, which is several calls of the library and meets no plain one."""
     sent = tuple(prod(shape) for shape in signature.input_sizes)
     received = tuple(prod(shape) for shape in signature.output_sizes)
-    return Key(op.family, _sizes(op.family, sent, received), _dtypes(op.family, signature), sum(sent), sum(received))
+    name = f"coalesced {op.family}" if op.closes_batch and op.family != "batch_end" else op.family
+    return Key(name, _sizes(op.family, sent, received), _dtypes(op.family, signature), sum(sent), sum(received))
 
 
 def _sizes(family: str, sent: tuple[int, ...], received: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -76,7 +78,7 @@ def combine(parts: Sequence[Key], closing: str | None) -> Key:
     sizes = tuple(n for part in parts for n in (part.sizes or ()))
     dtypes = sorted({d for part in parts for d in (part.dtypes or ())})
     ops = sorted({part.op for part in parts})
-    op = closing if closing and closing != "batch_end" else "+".join(ops) if ops else "batch_end"
+    op = f"coalesced {closing}" if closing and closing != "batch_end" else "+".join(ops) if ops else "batch_end"
     return Key(op, sizes or None, tuple(dtypes) or None, sum(p.sent for p in parts), sum(p.received for p in parts))
 
 

@@ -63,8 +63,9 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
     """
     group = case.groups[place[0]]
     mine = [case.windows[group.id, r] for r in group.ranks]
-    seen = sum(w.source is not None for w in mine)
-    if place[1] == COLLECTIVE and any(w.above is CellState.BEFORE_DUMP for w in mine) and 2 * len(waiters) <= seen:
+    older = [w for w in mine if w.above is CellState.BEFORE_DUMP]
+    seen = sum(w.source is not None for w in mine) - len(older)
+    if place[1] == COLLECTIVE and older and 2 * len(waiters) <= seen:
         return Role.NOTE, "the dumps of this group were written while the job still ran"
     held_up = {r for r in case.graph.edges if set(ranks) & case.graph.reach(r)}
     if len(held_up) < 2 and any(r in case.graph.lagging for r in ranks):

@@ -11,6 +11,7 @@ from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+from hangview.schema import SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +27,10 @@ def held(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for place in sorted(held, key=lambda p: place_order(case, p)):
         told.add(place)
         out.append(_stuck(case, tell, place, case.stalls[place[0], place[2]]))
+    cut = {s.rank for s in case.records.sources if s.status is SourceStatus.CUT}  # its later records would tell more
     by_place: dict[Place, list[int]] = defaultdict(list)
     for rank, places in sorted(case.graph.lagging.items()):
-        if rank not in case.graph.sinks and not older(case, rank):
+        if rank not in case.graph.sinks and not older(case, rank) and rank not in cut:
             by_place[places[0]].append(rank)
     for place, ranks in sorted(by_place.items(), key=lambda x: place_order(case, x[0])):
         told.add(place)
