@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -18,6 +15,7 @@ from hangview.tui.colours import DARK, LIGHT
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog
+from hangview.tui.ending import Ending
 from hangview.tui.main.base import REST
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.text.common import seconds
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
     from hangview.tui.worksheet.screen import WorksheetScreen
     from hangview.worksheet.store import SaveResult
-
-SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
 class HangviewApp(App[int], inherit_bindings=False):
@@ -69,7 +65,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._looker: Looker | None = None
         self._first = incident
         self._progress = ""
-        self._signal: int | None = None
+        self._ending = Ending(lambda number: self.end(128 + number), self.keep)
         self._mouse_on = ui.mouse
         self._sheet: WorksheetScreen | None = None
 
@@ -80,15 +76,16 @@ class HangviewApp(App[int], inherit_bindings=False):
         return DARK if self.current_theme.dark else LIGHT
 
     def on_mount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, partial(self._on_signal, number))
+        self._ending.arm()
         if self._first is not None:
             self.call_after_refresh(self.main.take, self._first, final=True)
         if self._make_looker is not None:
             self._looker = self._make_looker(self.post_message)
             self._looker.start()
             self.set_interval(10, self._say_activity)
+
+    def on_unmount(self) -> None:
+        self._ending.disarm()
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | MouseDown):
@@ -99,12 +96,13 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def _say_activity(self) -> None:
         looker = self._looker
-        parts = [self._progress] if self._progress else [looker.mode] if looker is not None else []
+        mode = looker.mode if looker is not None and not self.main.ui.demo else ""
+        parts = [self._progress or mode] if self._progress or mode else []
         ago = looker.checked_ago() if looker is not None else None
         if ago is not None and ago > 60 and not self._progress:
             parts.append(f"last look {seconds(int(ago * 1e9))} ago")
         growing = self.main.being_written()
-        if growing:
+        if growing and not self._progress:  # while reading, what was not read yet counts as growing too
             parts.append(f"{count(growing, 'file')} being written")
         self.main.activity = " · ".join(parts)
         if self.main.is_mounted:
@@ -244,15 +242,15 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def end(self, code: int) -> None:
         """Keep the draft, stop the threads and go; a look that is still going on is left to its daemon thread."""
-        if self._sheet is not None:
-            self._sheet.flush()
+        self.keep()
         if self._looker is not None:
             self._looker.stop()
         self.exit(code, return_code=code)
 
-    def _on_signal(self, number: int) -> None:
-        self._signal = number
-        self.end(128 + number)
+    def keep(self) -> None:
+        """Keep the worksheet's draft."""
+        if self._sheet is not None:
+            self._sheet.flush()
 
     def _fatal_error(self) -> None:
         """A fault of ours: no traceback on the screen; ``start`` raises it again and the command line says one line."""

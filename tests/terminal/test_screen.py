@@ -1,0 +1,157 @@
+"""The program in a real terminal: what it draws, how it ends, and that it leaves the terminal as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.terminal import RUN, Terminal
+
+pytestmark = pytest.mark.terminal
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+HANG = str(FIXTURES / "skipped-one")
+HEALTHY = str(FIXTURES / "healthy")
+
+
+def answered(terminal: Terminal) -> bool:
+    """The files were read to the end: there is an answer, and the banner no longer says that it reads."""
+    text = terminal.text()
+    return any(word in text for word in ("LOOK FIRST", "NOBODY NAMED", "NO HANG", "NOT ENOUGH")) and not any(
+        word in text for word in ("reading", "comparing", "nothing to look at yet")
+    )
+
+
+@pytest.mark.parametrize(("folder", "code"), [(HANG, 1), (HEALTHY, 0)])
+def test_quits_with_the_verdict_and_restores_the_terminal(folder, code):
+    with Terminal([*RUN, folder]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("q")
+        assert terminal.finish() == code
+        assert terminal.restored()
+
+
+def test_an_empty_folder_has_words(tmp_path):
+    with Terminal([*RUN, str(tmp_path)]) as terminal:
+        terminal.wait_for("nothing was found under")
+        terminal.press("\x11")  # ^Q
+        assert terminal.finish() == 3
+        assert terminal.restored()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_it_cleanly(number):
+    with Terminal([*RUN, HANG]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        os.kill(terminal.pid, number)
+        assert terminal.finish() == 128 + number
+        assert terminal.restored()
+        assert b"Traceback" not in terminal.raw
+
+
+def test_a_dropped_line_ends_it(tmp_path):
+    """ssh is gone: the screen cannot be written any more, and still nothing hangs."""
+    with Terminal([*RUN, HANG]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.hang_up()
+        assert terminal.finish() == 128 + signal.SIGHUP
+
+
+def test_no_color_writes_no_colour():
+    with Terminal([*RUN, HANG], env={"NO_COLOR": "1"}) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("q")
+        terminal.finish()
+        for code in (b"[38;", b";38;", b"[48;", b";48;", b"[31m", b"[33m"):
+            assert code not in terminal.raw
+
+
+def test_an_empty_no_color_means_colours():
+    with Terminal([*RUN, HANG], env={"NO_COLOR": ""}) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("q")
+        terminal.finish()
+        assert b"38;" in terminal.raw
+
+
+@pytest.mark.parametrize("env", [{"LANG": "C"}, {"LANG": ""}, {"LC_ALL": "POSIX"}])
+def test_without_utf8_only_ascii_is_drawn(env):
+    with Terminal([*RUN, HANG], env=env) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("\r?")
+        terminal.wait_for("next finding; next hit")
+        assert terminal.raw.isascii()
+
+
+def test_a_dumb_terminal_is_sent_to_the_report():
+    with Terminal([*RUN, HANG], env={"TERM": "dumb"}) as terminal:
+        assert terminal.finish() == 2
+        assert b"hangview report" in terminal.raw
+        assert b"\x1b" not in terminal.raw
+
+
+def test_without_a_terminal_it_says_so_and_does_not_hang():
+    done = subprocess.run([*RUN, HANG], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "hangview report" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_no_mouse_asks_for_none():
+    with Terminal([*RUN, "--no-mouse", HANG]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        assert b"\x1b[?1003h" not in terminal.raw
+        terminal.press(b"\x1bOQ")  # F2
+        terminal.wait_for("mouse on")
+        terminal.wait_for(lambda: b"\x1b[?1003h" in terminal.raw)
+        terminal.press("q")
+        terminal.finish()
+        assert terminal.restored()
+
+
+def test_another_size_keeps_the_answer():
+    with Terminal([*RUN, HANG], size=(120, 40)) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.resize(60, 20)
+        terminal.wait_for(lambda: "│" not in terminal.text().splitlines()[0] and "3 call" in terminal.text())
+        terminal.press("q")
+        assert terminal.finish() == 1
+
+
+def test_a_new_dump_is_read_while_watching(tmp_path):
+    """A rank's dump that arrives late turns "no dump" into an answer, and the cursor stays where it is."""
+    for file in Path(HANG).iterdir():
+        if file.name[-1].isdigit() and not file.name.endswith("2"):
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    with Terminal([*RUN, "--poll", "0.3", str(tmp_path)], size=(120, 40)) as terminal:
+        terminal.wait_for(lambda: answered(terminal) and "dumps 3/4" in terminal.text())
+        terminal.press("h")
+        late = next(file for file in Path(HANG).iterdir() if file.name.endswith("2"))
+        (tmp_path / late.name).write_bytes(late.read_bytes())
+        terminal.wait_for(lambda: "dumps 4/4" in terminal.text() and answered(terminal))
+        terminal.press("q")
+        assert terminal.finish() == 1
+
+
+def test_a_fault_of_ours_is_one_line(tmp_path):
+    """No traceback on the screen: the command line turns it into one line after the terminal was restored."""
+    broken = (
+        "import sys, hangview.tui.main.screen as s\n"
+        "def fail(self): raise RuntimeError('boom')\n"
+        "s.MainScreen.action_unfold = fail\n"
+        "from hangview.cli import run\n"
+        f"sys.exit(run([{HANG!r}]))\n"
+    )
+    with Terminal([sys.executable, "-c", broken]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("u")
+        assert terminal.finish() == 3
+        assert terminal.restored()
+        assert b"boom" in terminal.raw
+        assert b"Traceback" not in terminal.raw
