@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
 from hangview.text import size
@@ -136,10 +136,8 @@ class Session:
             return files
         del self._dumps[found.key]
         reason = f"being written, {size(found.size)} so far"
-        return tuple(
-            file if file.status in _AS_IT_IS else replace(file, status=SourceStatus.GROWING, reason=reason, decoded=None)
-            for file in files
-        )
+        changes: dict[str, Any] = {"status": SourceStatus.GROWING, "reason": reason, "decoded": None, "facts": None}
+        return tuple(file if file.status in _AS_IT_IS else replace(file, **changes) for file in files)
 
     def _assemble(self, listing: Listing, files: Sequence[FileRead]) -> Records:
         from hangview.dumps.assemble import assemble

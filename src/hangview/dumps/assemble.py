@@ -17,7 +17,7 @@ from hangview.dumps.counters import Counted, read_counters, stands
 from hangview.dumps.decoded import NONE
 from hangview.dumps.facts import DEFAULT_NAME, ids, ints
 from hangview.dumps.find import natural
-from hangview.dumps.names import BadOptionError, attempt_of
+from hangview.dumps.names import BY_CONTENT, BadOptionError, attempt_of
 from hangview.dumps.ops import parse_op
 from hangview.dumps.replicas import shifted
 from hangview.dumps.sources import Place, common_library, describe, place_files, sources_of
@@ -50,29 +50,28 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     rest = [source for source in rest if source.kind is not SourceKind.LOG]
     files = sorted(files, key=lambda file: natural(file.found.shown))
     replica, places = place_files(files, options)
-    sources = sources_of(places)
+    sources, places = _without_local_numbers(sources_of(places), places)
     usable = [i for i, source in enumerate(sources) if source.usable and source.rank is not None]
     library = common_library(places[i].facts for i in usable)
-    configs = {i: _configs(i, places[i], library, replica) for i in usable}
+    first = len(logs)
+    configs = {i: _configs(first + i, places[i], library, replica) for i in usable}
     for i in usable:
         sources[i] = describe(sources[i], places[i], library)
-    built = _build(places, usable)
-    starts = _starts(places, sources, usable, built, configs, options)
+    built = _build(places, usable, first)
+    starts = _starts(places, sources, usable, first, built, configs, options)
     sources = _with_starts(sources, places, starts)
     current = [i for start in starts if start.current for i in start.sources]
     for i, reason in doubles.superseded(sources, places, current).items():
         sources[i] = replace(sources[i], status=SourceStatus.SUPERSEDED, reason=reason)
     kept = sorted(i for i in current if sources[i].usable)
-    entries = built.entries if len(kept) == len(usable) else built.entries.filter(pl.col("source").is_in(kept))
+    entries = built.entries if len(kept) == len(usable) else built.entries.filter((pl.col("source") - first).is_in(kept))
     chosen = tuple(config for i in kept for config in configs[i])
-    counted = [_counted(i, sources[i], places[i], library) for i in kept]
-    statuses = read_counters(counted, stands(entries), built.labels, chosen)
-    first = len(logs)
+    counted = [_counted(first + i, sources[i], places[i], library) for i in kept]
     return Records(
         sources=(*logs, *sources, *rest),
-        configs=tuple(replace(config, source=config.source + first) for config in chosen),
-        statuses=tuple(replace(status, source=status.source + first) for status in statuses),
-        entries=entries.with_columns(source=pl.col("source") + first) if first else entries,
+        configs=chosen,
+        statuses=read_counters(counted, stands(entries), built.labels, chosen),
+        entries=entries,
         labels=built.labels,
         ops=tuple(parse_op(text) for text in built.ops),
         signatures=built.signatures,
@@ -80,6 +79,21 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
         threads=built.threads,
         attempts=tuple(Attempt(s.number, s.ranks, s.current, s.reason) for s in starts),
     )
+
+
+def _without_local_numbers(sources: list[Source], places: list[Place]) -> tuple[list[Source], list[Place]]:
+    """Take ranks away from files whose number counts within a folder; the content may give them one of their own."""
+    for i, other in doubles.local_numbers(sources, places).items():
+        rank = _both(places[i])[1].inside.only
+        origin = None if rank is None else BY_CONTENT
+        sources[i] = replace(sources[i], rank=rank, rank_from=origin)
+        places[i] = replace(places[i], named=replace(places[i].named, rank=rank, origin=origin))
+        if rank is None:
+            reason = (
+                f"its number is no rank: {other} has it too, and both took part in the same calls; put the rank into the name"
+            )
+            sources[i] = replace(sources[i], status=SourceStatus.UNREADABLE, reason=reason)
+    return sources, places
 
 
 def _counted(source: int, ledger: Source, place: Place, library: str | None) -> Counted:
@@ -128,15 +142,15 @@ def _looks_right(key: str, used: set[str], ranks: tuple[int, ...]) -> bool:
 # --- entries
 
 
-def _build(places: Sequence[Place], usable: Sequence[int]) -> table.Table:
+def _build(places: Sequence[Place], usable: Sequence[int], first: int) -> table.Table:
     dumps = []
     seqs: dict[int, npt.NDArray[np.int64]] = {}
     for i in usable:
         decoded, facts = _both(places[i])
         rank = places[i].named.rank
-        dumps.append((i, -1 if rank is None else rank, decoded))
+        dumps.append((first + i, -1 if rank is None else rank, decoded))
         if facts.torchcomms:
-            seqs[i] = _renumbered(decoded, wrapped=bool(facts.first_record))
+            seqs[first + i] = _renumbered(decoded, wrapped=bool(facts.first_record))
     return table.build(dumps, seqs)
 
 
@@ -163,23 +177,29 @@ def _starts(
     places: Sequence[Place],
     sources: Sequence[Source],
     usable: Sequence[int],
+    first: int,
     built: table.Table,
     configs: dict[int, tuple[GroupConfig, ...]],
     options: ReadOptions,
 ) -> list[attempts.Start]:
+    """Starts of the job, their sources as indices into ``places``; in ``built`` and ``configs`` they count from ``first``."""
     defaults = {i: next((c.ranks for c in configs[i] if c.name == DEFAULT_NAME and c.ranks), None) for i in usable}
     dumps = []
     for i in usable:
         rank, facts = sources[i].rank, _both(places[i])[1]
         if rank is not None:
             folder = _folder(sources[i].path)
-            dumps.append(attempts.Dump(i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder))
+            dumps.append(attempts.Dump(first + i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder))
     joining = [i for i, text in enumerate(built.ops) if parse_op(text).family in attempts.JOINING]
-    starts = attempts.separate(dumps, lambda: _with_groups(built, configs), joining, options.attempt)
+
+    def clash(one: int, other: int) -> bool:
+        return doubles.related(places, one - first, other - first) is doubles.Relation.OTHER
+
+    starts = attempts.separate(dumps, lambda: _with_groups(built, configs), joining, clash, options.attempt)
     if options.attempt is not None and starts and all(start.number != options.attempt for start in starts):
         there = fold_ranks(start.number for start in starts)
         raise BadOptionError(f"--attempt {options.attempt}: no file is of that attempt, there is {there}")
-    return starts
+    return [replace(start, sources=tuple(source - first for source in start.sources)) for start in starts]
 
 
 def _folder(shown: str) -> str:
@@ -193,8 +213,8 @@ def _with_groups(built: table.Table, configs: dict[int, tuple[GroupConfig, ...]]
     for i, (name, _) in enumerate(built.labels):
         of_name[name].append(i)
     rows = [
-        (i, label, numbers.setdefault((config.name, frozenset(config.ranks)), len(numbers)))
-        for i, own in configs.items()
+        (config.source, label, numbers.setdefault((config.name, frozenset(config.ranks)), len(numbers)))
+        for own in configs.values()
         for config in own
         if config.ranks
         for label in of_name[config.name]

@@ -52,22 +52,26 @@ class Start:
 
 
 def separate(
-    dumps: Sequence[Dump], entries: Callable[[], pl.DataFrame], joining_ops: Iterable[int], wanted: int | None
+    dumps: Sequence[Dump],
+    entries: Callable[[], pl.DataFrame],
+    joining_ops: Iterable[int],
+    clash: Callable[[int, int], bool],
+    wanted: int | None,
 ) -> list[Start]:
     """Sort dumps into starts of the job, oldest first.
 
     ``entries`` is called only where times are far enough apart to tell. Its frame needs ``source``, ``group`` (an id that is
     equal on two dumps only for groups of the same name and members, null where these are not known), ``op``, ``seq``,
     ``is_p2p``, ``state``, ``retired``, ``created_ns``, ``completed_ns``, ``timeout_ms``. ``joining_ops`` are the ids of ops of
-    the families :data:`JOINING`. ``wanted`` picks the current start by its number; a number that no start has is for the
-    caller to refuse.
+    the families :data:`JOINING`. ``clash`` tells whether the dumps of two sources of one rank are of two processes.
+    ``wanted`` picks the current start by its number; a number that no start has is for the caller to refuse.
     """
     if not dumps:
         return []
     folders = sorted({dump.label for dump in dumps if dump.label is not None})
     parts = [([d for d in dumps if d.label == label], f"folder of attempt {label}") for label in folders]
     loose = [dump for dump in dumps if dump.label is None]
-    split = _split(loose, entries, set(joining_ops)) if loose else []
+    split = _split(loose, entries, set(joining_ops), clash) if loose else []
     if parts and len(split) == 1:
         _adopt(parts, loose)
         split = []
@@ -89,7 +93,7 @@ def _newest(dumps: Iterable[Dump]) -> int | None:
 def _numbered(parts: list[tuple[list[Dump], str]], *, numbers_from_folders: bool, wanted: int | None) -> list[Start]:
     """Give numbers, pick the current start: the highest folder, else the newest times inside."""
     if not numbers_from_folders:
-        parts = sorted(parts, key=lambda part: (_newest(part[0]) or 0, len(part[0]), min(d.rank for d in part[0])))
+        parts = sorted(parts, key=lambda part: _rating(part[0]))
     numbers: list[int] = []
     for dumps, _ in parts:
         label = next((dump.label for dump in dumps if dump.label is not None), None)
@@ -111,22 +115,77 @@ def _numbered(parts: list[tuple[list[Dump], str]], *, numbers_from_folders: bool
 # --- by content
 
 
-def _split(dumps: list[Dump], entries: Callable[[], pl.DataFrame], joining: set[int]) -> list[tuple[list[Dump], str]]:
+def _split(
+    dumps: list[Dump], entries: Callable[[], pl.DataFrame], joining: set[int], clash: Callable[[int, int], bool]
+) -> list[tuple[list[Dump], str]]:
     """Dumps without a folder of an attempt → starts, with the reason why a part is not the newest."""
     out: list[tuple[list[Dump], str]] = []
-    worlds = _by_world(dumps)
-    newest_world = max(worlds, key=lambda part: (_newest(part) or 0, len(part)))
-    for world in worlds:
-        times = _by_time(world, entries, joining)
-        newest = max(times, key=lambda part: (_newest(part) or 0, len(part)))
-        for part in times:
-            why = ""
-            if part is not newest:
-                why = _age(part, newest)
-            elif world is not newest_world:
-                why = _other_world(world, newest_world)
-            out.append((part, why))
+    places = _by_folder(dumps, clash)
+    newest_place = max(places, key=_rating)
+    for place in places:
+        worlds = _by_world(place)
+        newest_world = max(worlds, key=_rating)
+        for world in worlds:
+            times = _by_time(world, entries, joining)
+            newest = max(times, key=_rating)
+            for part in times:
+                why = ""
+                if part is not newest:
+                    why = _age(part, newest)
+                elif world is not newest_world:
+                    why = _other_world(world, newest_world)
+                elif place is not newest_place:
+                    why = "other processes than those of the same ranks in the newer folder"
+                out.append((part, why))
     return out
+
+
+def _rating(part: list[Dump]) -> tuple[int, int, int]:
+    """The newer part, then the larger one, then the one with the lowest rank."""
+    return _newest(part) or 0, len(part), -min(dump.rank for dump in part)
+
+
+def _by_folder(dumps: list[Dump], clash: Callable[[int, int], bool]) -> list[list[Dump]]:
+    """Apart by folders that hold dumps of one rank but of two processes; folders without such a clash stay together."""
+    by_rank: dict[int, list[Dump]] = defaultdict(list)
+    for dump in dumps:
+        by_rank[dump.rank].append(dump)
+    pairs = [
+        (one, other)
+        for claims in by_rank.values()
+        for i, one in enumerate(claims)
+        for other in claims[i + 1 :]
+        if one.folder != other.folder and clash(one.source, other.source)
+    ]
+    if not pairs:
+        return [dumps]
+    depth = min(_common(one.folder, other.folder) for one, other in pairs)
+    folders: dict[tuple[str, ...], list[Dump]] = defaultdict(list)
+    for dump in dumps:
+        folders[_parts(dump.folder)[: depth + 1]].append(dump)
+    against: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for one, other in pairs:
+        a, b = (_parts(dump.folder)[: depth + 1] for dump in (one, other))
+        against[a].add(b)
+        against[b].add(a)
+    out: list[tuple[set[tuple[str, ...]], list[Dump]]] = []
+    for folder in sorted(folders, key=lambda folder: (_rating(folders[folder]), folder), reverse=True):
+        home = next((part for part in out if not part[0] & against[folder]), None)
+        if home is None:
+            out.append(({folder}, folders[folder]))
+        else:
+            home[0].add(folder)
+            home[1].extend(folders[folder])
+    return [part for _, part in out]
+
+
+def _parts(folder: str) -> tuple[str, ...]:
+    return tuple(part for part in folder.replace(":", "/").split("/") if part)
+
+
+def _common(one: str, other: str) -> int:
+    same = [a == b for a, b in zip(_parts(one), _parts(other), strict=False)]
+    return same.index(False) if False in same else len(same)
 
 
 def _by_world(dumps: list[Dump]) -> list[list[Dump]]:
@@ -210,7 +269,7 @@ def _components(dumps: list[Dump], calls: pl.DataFrame) -> list[list[Dump]]:
     for dump in dumps:
         (parts[root(dump.source)] if dump.source in joined else alone).append(dump)
     merged = _merge_near(list(parts.values()))
-    max(merged, key=lambda part: (_newest(part) or 0, len(part))).extend(alone)
+    max(merged, key=_rating).extend(alone)
     return merged
 
 

@@ -16,13 +16,15 @@ import tempfile
 import threading
 import zlib
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hangview._version import __version__
 from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, Decoded, RawConfig, RawStatus
+from hangview.dumps.facts import Facts
 from hangview.dumps.interning import share_tables
+from hangview.dumps.names import Inside
 from hangview.dumps.read import FileRead
 from hangview.schema import Signature, SourceKind, SourceStatus, StackFrame, Thread
 
@@ -180,7 +182,8 @@ def _checksum(parts: Iterable[bytes | memoryview]) -> bytes:
 
 def _describe(file: FileRead, found: Found, decoded: Decoded | None, members: dict[tuple[int, ...], int]) -> list[Any]:
     head = [file.found.shown[len(found.shown) :], file.found.size, file.kind.value, file.status.value, file.reason]
-    if decoded is None:
+    facts = file.facts
+    if decoded is None or facts is None:
         return [*head, None]
     return [
         *head,
@@ -195,8 +198,24 @@ def _describe(file: FileRead, found: Found, decoded: Decoded | None, members: di
             decoded.has_entries_key,
             decoded.unknown_keys,
             decoded.notes,
+            _facts_out(facts, members),
         ],
     ]
+
+
+def _facts_out(facts: Facts, members: dict[tuple[int, ...], int]) -> dict[str, Any]:
+    out = {field.name: getattr(facts, field.name) for field in fields(facts)}
+    common = None if facts.inside.members is None else tuple(sorted(facts.inside.members))
+    out["default"], common_at = (None if r is None else members.setdefault(r, len(members)) for r in (facts.default, common))
+    out["inside"] = [common_at, facts.inside.own]
+    return out
+
+
+def _facts_in(told: dict[str, Any], members: list[tuple[int, ...]]) -> Facts:
+    default, (common, own) = told["default"], told["inside"]
+    told["default"] = None if default is None else members[default]
+    told["inside"] = Inside(None if common is None else frozenset(members[common]), own)
+    return Facts(**told)
 
 
 def _tables(decoded: Decoded) -> dict[str, Any]:
@@ -231,12 +250,13 @@ def _unpack(data: bytes, files: Sequence[Found]) -> dict[Key, tuple[FileRead, ..
     for found, group in zip(files, meta["files"], strict=True):
         out = []
         for shown, size, kind, status, reason, told in group:
-            decoded = None
+            decoded = facts = None
             if told is not None:
+                facts = _facts_in(told.pop(), members)
                 decoded = _decoded(told, {n: column[at : at + told[6]] for n, column in columns.items()}, tables, members)
                 at += told[6]
             one = found if not shown else replace(found, shown=found.shown + shown, size=size)
-            out.append(FileRead(one, SourceKind(kind), SourceStatus(status), reason, decoded))
+            out.append(FileRead(one, SourceKind(kind), SourceStatus(status), reason, decoded, facts))
         results[found.key] = tuple(out)
     return results
 

@@ -7,21 +7,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hangview.dumps.decoded import NONE
-from hangview.dumps.facts import ints
+from hangview.dumps.facts import DEFAULT_DESC, DEFAULT_NAME, flags, ids, ints
 from hangview.dumps.find import natural
+from hangview.dumps.names import BY_NAME
 from hangview.schema import SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
 
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.sources import Place
     from hangview.schema import Source
+
+
+#: Nanoseconds by which two ranks' requests of one call differ at most, as a rule. A restart takes longer.
+_TOGETHER = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +92,57 @@ def _why(best: _Worth, other: _Worth) -> str:
     return "has the same entries"
 
 
-def same_process(one: Decoded, other: Decoded) -> bool | None:
-    """Whether two dumps are of one process: equal record ids were then created at equal times. None if they share no id."""
-    first, second = (_created(decoded) for decoded in (one, other))
-    shared = [(first[record], second[record]) for record in first.keys() & second.keys()]
-    return all(a == b for a, b in shared) if shared else None
+class Relation(Enum):
+    """What two dumps that claim one rank are to each other."""
+
+    SAME = "same"  #: one process: equal records were created at equal times
+    CONCURRENT = "concurrent"  #: two processes that took part in the same calls: two ranks
+    OTHER = "other"  #: two processes at different times: two starts of the job
+    UNKNOWN = "unknown"  #: no record in common
 
 
-def _created(decoded: Decoded) -> Mapping[int, int]:
-    record, created = ints(decoded, "record_id"), ints(decoded, "created_ns")
-    known = np.flatnonzero((record != NONE) & (created != NONE))
-    return dict(zip(record[known].tolist(), created[known].tolist(), strict=True))
+def relation(one: Decoded, other: Decoded) -> Relation:
+    """Compare by record ids, which count from 0 in each process, then by the calls of the default group."""
+    first, second = ints(one, "created_ns"), ints(other, "created_ns")
+    _, at, where = np.intersect1d(ints(one, "record_id"), ints(other, "record_id"), return_indices=True)
+    known = (first[at] != NONE) & (second[where] != NONE)
+    if not known.any():
+        return Relation.UNKNOWN
+    if (first[at] == second[where])[known].all():
+        return Relation.SAME
+    calls = [_default_calls(decoded) for decoded in (one, other)]
+    _, at, where = np.intersect1d(calls[0][0], calls[1][0], return_indices=True)
+    apart = np.abs(calls[0][1][at] - calls[1][1][where])
+    return Relation.CONCURRENT if len(apart) and np.median(apart) <= _TOGETHER else Relation.OTHER
+
+
+def _default_calls(decoded: Decoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Seq and time of creation of a dump's finished collectives in the default group."""
+    default = np.array([desc == DEFAULT_DESC or name == DEFAULT_NAME for name, desc in decoded.labels], np.bool_)
+    over = (decoded.columns["state"] == 2) | flags(decoded, "retired")
+    seq, created = ints(decoded, "seq"), ints(decoded, "created_ns")
+    rows = np.flatnonzero(over & ~flags(decoded, "is_p2p") & (seq != NONE) & (created != NONE))
+    rows = rows[default[ids(decoded, "label")[rows]]] if len(default) else rows[:0]
+    return seq[rows], created[rows]
+
+
+def local_numbers(sources: Sequence[Source], places: Sequence[Place]) -> dict[int, str]:
+    """Files whose number cannot be their rank, because another one has it too and took part in the same calls; with the other's
+    path. Such names have a number that counts within a host or a folder."""
+    by_rank: dict[int, list[int]] = defaultdict(list)
+    for i, source in enumerate(sources):
+        if source.usable and source.rank is not None and source.rank_from == BY_NAME:
+            by_rank[source.rank].append(i)
+    out: dict[int, str] = {}
+    for claims in by_rank.values():
+        for i, one in enumerate(claims):
+            for other in claims[i + 1 :]:
+                if related(places, one, other) is Relation.CONCURRENT:
+                    out.setdefault(one, sources[other].path)
+                    out.setdefault(other, sources[one].path)
+    return out
+
+
+def related(places: Sequence[Place], one: int, other: int) -> Relation:
+    first, second = places[one].decoded, places[other].decoded
+    return Relation.UNKNOWN if first is None or second is None else relation(first, second)

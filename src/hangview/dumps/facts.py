@@ -61,6 +61,11 @@ def ids(decoded: Decoded, name: str) -> npt.NDArray[np.uint32]:
     return cast("npt.NDArray[np.uint32]", decoded.columns[name])
 
 
+def flags(decoded: Decoded, name: str) -> npt.NDArray[np.bool_]:
+    """A column of yes and no."""
+    return cast("npt.NDArray[np.bool_]", decoded.columns[name])
+
+
 def facts_of(decoded: Decoded) -> Facts:
     library = _library(decoded)
     record, created, state = ints(decoded, "record_id"), ints(decoded, "created_ns"), decoded.columns["state"]
@@ -109,12 +114,12 @@ def _members(configs: Iterable[RawConfig]) -> frozenset[int] | None:
 
 def _own_rank(decoded: Decoded, configs: Iterable[RawConfig]) -> int | None:
     """The rank at the position that ``send 2->3`` or ``recv 2<-1`` shows, where all that were looked at agree."""
-    peers = {i for i, text in enumerate(decoded.ops) if "->" in text or "<-" in text}
-    if not peers:
+    peers = np.array(["->" in text or "<-" in text for text in decoded.ops], np.bool_)
+    if not peers.any():
         return None
     ranks_of = {config.name: config.ranks for config in configs}
     op, label = ids(decoded, "op"), ids(decoded, "label")
-    rows = np.flatnonzero(np.isin(op, np.fromiter(peers, np.uint32, len(peers))))
+    rows = np.flatnonzero(peers[op])
     pairs = np.unique(op[rows].astype(np.uint64) << np.uint64(32) | label[rows])[:_PEERS]
     own: set[int] = set()
     for pair in pairs.tolist():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from hangview.dumps.bundles import Piece, Unusable, pieces
 from hangview.dumps.decode import decode
 from hangview.dumps.decoded import NotADump, Refused
+from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found, open_regular
 from hangview.dumps.kinds import HEAD, PACKED, Form, form_of, kind_of, says_dump, says_log
 from hangview.schema import SourceKind, SourceStatus
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hangview.dumps.decoded import Decoded
+    from hangview.dumps.facts import Facts
     from hangview.schema import Limits
 
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """A file after it was read. ``decoded`` is there exactly when ``status`` is READ or CUT.
+    """A file after it was read. ``decoded`` and ``facts`` are there exactly when ``status`` is READ or CUT.
 
     ``kind`` is LOG for a text file that calls itself a log, OTHER for one that is no dump and does not claim to be; whether
     a claim is made is known better once the other files are (``assemble``).
@@ -36,6 +38,7 @@ class FileRead:
     status: SourceStatus
     reason: str | None = None
     decoded: Decoded | None = None
+    facts: Facts | None = None
     opened: bool = True  #: its bytes were seen; False for an I/O error or a missing permission
 
 
@@ -105,6 +108,7 @@ def read_bytes(found: Found, data: bytes, limits: Limits) -> FileRead:
     """Decode the bytes of one dump."""
     try:
         decoded = decode(data, limits)
+        facts = facts_of(decoded)
     except Refused as error:
         return failed(found, SourceStatus.REFUSED, f"refused: {error}" if "refuse" not in str(error) else str(error))
     except NotADump as error:
@@ -117,9 +121,9 @@ def read_bytes(found: Found, data: bytes, limits: Limits) -> FileRead:
     except Exception as error:  # a fault of the decoder, whatever bytes brought it about, costs this file and no other
         return failed(found, SourceStatus.UNREADABLE, f"hangview cannot decode it ({type(error).__name__}): please report this")
     if decoded.complete:
-        return FileRead(found, SourceKind.DUMP, SourceStatus.READ, None, decoded)
+        return FileRead(found, SourceKind.DUMP, SourceStatus.READ, None, decoded, facts)
     reason = f"the file ends early, after {size_text(len(data))}; its {decoded.count:,} whole entries were kept"
-    return FileRead(found, SourceKind.DUMP, SourceStatus.CUT, reason, decoded)
+    return FileRead(found, SourceKind.DUMP, SourceStatus.CUT, reason, decoded, facts)
 
 
 def failed(found: Found, status: SourceStatus, reason: str) -> FileRead:

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hangview.dumps.facts import Facts, facts_of
 from hangview.dumps.kinds import says_dump, strip_suffixes
 from hangview.dumps.names import BY_NAME, Named, attempt_of, name_files, shape
 from hangview.producers import Completion
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hangview.dumps.decoded import Decoded
+    from hangview.dumps.facts import Facts
     from hangview.dumps.read import FileRead
     from hangview.schema import ReadOptions
 
@@ -29,22 +29,24 @@ class Place:
 
     file: FileRead
     named: Named
-    facts: Facts | None
     label: int | None  #: the attempt that its folder names
 
     @property
     def decoded(self) -> Decoded | None:
         return self.file.decoded
 
+    @property
+    def facts(self) -> Facts | None:
+        return self.file.facts
+
 
 def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, list[Place]]:
     """The size of a replica group (0: none), and each file with its rank. Raises BadOptionError."""
-    facts = [None if file.decoded is None else facts_of(file.decoded) for file in files]
     shown = [file.found.shown for file in files]
-    insides = [None if fact is None else fact.inside for fact in facts]
-    defaults = [None if fact is None else fact.default for fact in facts]
+    insides = [None if file.facts is None else file.facts.inside for file in files]
+    defaults = [None if file.facts is None else file.facts.default for file in files]
     size, named = name_files(shown, insides, defaults, options)
-    return size, [Place(files[i], named[i], facts[i], attempt_of(shown[i])) for i in range(len(files))]
+    return size, [Place(file, name, attempt_of(file.found.shown)) for file, name in zip(files, named, strict=True)]
 
 
 def sources_of(places: Sequence[Place]) -> list[Source]:
@@ -126,14 +128,12 @@ def _only_active(decoded: Decoded, facts: Facts, library: str | None) -> bool:
     if not decoded.complete and decoded.count == 0:
         return False
     if decoded.count == 0:
-        return any((status.enqueued if status.enqueued is not None else -1) > 0 for status in decoded.statuses)
+        return any(status.enqueued is not None and status.enqueued >= 0 for status in decoded.statuses)
     producer = facts.producer(library)
     if producer is None or producer.completion is Completion.RETIRED:
         return False
-    if facts.holes:
-        return True
-    done = any((status.completed if status.completed is not None else -1) > 0 for status in decoded.statuses)
-    return done and not facts.completed and decoded.complete
+    done = any(status.completed is not None and status.completed >= 0 for status in decoded.statuses)
+    return facts.holes or (done and not facts.completed and decoded.complete)
 
 
 def _notes(decoded: Decoded, facts: Facts, library: str | None, *, only_active: bool) -> Iterable[str]:
