@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input, Select, TextArea
+from textual.widgets import Input, TextArea
 
-from hangview.tui.prose import to_ascii
 from hangview.tui.worksheet.bindings import bind
+from hangview.tui.worksheet.choice import Choice
 from hangview.tui.worksheet.keys import LINE_ACTIONS
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.tick import Tick
@@ -103,9 +103,8 @@ class FieldBox(Vertical, inherit_bindings=False):
         """What takes the focus."""
         raise NotImplementedError  # pragma: no cover - each kind of field has one
 
-    @property
-    def fits(self) -> bool:
-        """Whether this kind of box can still show the field."""
+    def can_show(self, field: Field) -> bool:  # noqa: ARG002 - not all kinds need to look
+        """Whether this kind of box can show a newer version of its field."""
         return True
 
     def put(self, field: Field) -> None:
@@ -127,6 +126,9 @@ class FieldBox(Vertical, inherit_bindings=False):
 
 class OneLineBox(FieldBox):
     """Label and control side by side, the evidence below."""
+
+    def can_show(self, field: Field) -> bool:
+        return "\n" not in field.typed
 
     def lines_above(self, field: Field) -> Prose:
         return (label_line(field),)
@@ -171,32 +173,19 @@ class ChoiceBox(OneLineBox):
 
     def __init__(self, field: Field, *, ascii_only: bool) -> None:
         super().__init__(field, ascii_only=ascii_only)
-        self._known = self._options(field)
-        self._select: Select[str] = Select(
-            self._known, prompt=BLANK, value=field.value or Select.NULL, compact=True, type_to_search=False
-        )
-
-    def _options(self, field: Field) -> list[tuple[str, str]]:
-        known = [*field.options, *([field.value] if field.value and field.value not in field.options else [])]
-        return [(to_ascii(option) if self._ascii else option, option) for option in known]
+        self._choice = Choice(_answers(field), field.value, ascii_only=ascii_only)
 
     @property
-    def control(self) -> Select[str]:
-        return self._select
+    def control(self) -> Choice:
+        return self._choice
 
     def put(self, field: Field) -> None:
-        with self._select.prevent(Select.Changed):
-            known = self._options(field)
-            if known != self._known:
-                self._known = known
-                self._select.set_options(known)
-            self._select.value = field.value or Select.NULL
+        self._choice.offer(_answers(field), field.value)
 
-    @on(Select.Changed)
-    def _changed(self, event: Select.Changed) -> None:
+    @on(Choice.Changed)
+    def _changed(self, event: Choice.Changed) -> None:
         event.stop()
-        value = event.value
-        self.post_message(self.Typed(self.field.key, value if isinstance(value, str) else ""))
+        self.post_message(self.Typed(self.field.key, event.value))
 
 
 class TextBox(FieldBox):
@@ -233,9 +222,8 @@ class ChecklistBox(TextBox):
         super().__init__(field, ascii_only=ascii_only)
         self._ticks = [Tick(item.text, checked=item.checked, ascii_only=ascii_only) for item in field.items]
 
-    @property
-    def fits(self) -> bool:
-        return len(self._ticks) == len(self.field.items)
+    def can_show(self, field: Field) -> bool:
+        return [item.text for item in field.items] == [item.text for item in self.field.items]
 
     @property
     def control(self) -> Widget:
@@ -258,6 +246,10 @@ class ChecklistBox(TextBox):
         event.stop()
         index = next(number for number, tick in enumerate(self._ticks) if tick is event.tick)
         self.post_message(self.Ticked(self.field.key, index, event.checked))
+
+
+def _answers(field: Field) -> tuple[str, ...]:
+    return field.options if field.value in ("", *field.options) else (*field.options, field.value)
 
 
 def _placeholder(field: Field) -> str:

@@ -61,20 +61,19 @@ class SectionBox(Vertical, inherit_bindings=False):
             self.boxes = boxes
         for at, field in enumerate(fields):
             box = self.boxes[at]
-            box.show(field)
-            if not box.fits:
+            if box.can_show(field):
+                box.show(field)
+            else:
                 self.boxes[at] = box_for(field, ascii_only=self._ascii)
                 await self.mount(self.boxes[at], after=box)
                 await box.remove()
 
 
 class Form(VerticalScroll, inherit_bindings=False):
-    """Has the focus while no field has it, so that letters are keys."""
-
-    can_focus = True
+    """Never has the focus itself: a change of focus would style everything inside it again."""
 
     def __init__(self, sheet: Sheet, *, ascii_only: bool) -> None:
-        super().__init__(id="sheet-form")
+        super().__init__(id="sheet-form", can_focus=False)
         self.sections = [SectionBox(section, ascii_only=ascii_only) for section in sheet.sections]
 
     def compose(self) -> ComposeResult:

@@ -49,6 +49,12 @@ TEXT_FOOTER = tuple(
 LINE_ACTIONS = (_action("undo", ("ctrl+z",), "undo", "back to what the field held before"),)
 #: On a line to tick.
 TICK_ACTIONS = (_action("tick", ("space", "x"), "tick", "tick or untick the line"),)
+#: On one of a few answers.
+CHOICE_ACTIONS = (
+    _action("choose_next", ("down", "right", "space", "j", "l"), "next answer", "the next answer"),
+    _action("choose_previous", ("up", "left", "k"), "previous answer", "the answer before"),
+    _action("choose_none", ("backspace", "delete"), "no answer", "take the answer back"),
+)
 #: On the question whether to replace a file.
 REPLACE_ACTIONS = (
     _action("replace", ("r",), "replace", "replace the file; what it holds stays beside it with a ~"),
@@ -74,6 +80,7 @@ ACTIONS = (
     *EVERYWHERE_ACTIONS,
     *LINE_ACTIONS,
     *TICK_ACTIONS,
+    *CHOICE_ACTIONS,
     *REPLACE_ACTIONS,
     *DIALOG_ACTIONS,
     *PREVIEW_ACTIONS,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.events import DescendantBlur, DescendantFocus
+    from textual.events import DescendantBlur, DescendantFocus, Resize
     from textual.timer import Timer
 
     from hangview.incident import Finding, Incident
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Seconds from an edit to its draft on the disk, at most; leaving a field or the screen keeps it at once.
 KEEP_AFTER = 0.4
+#: Below this width labels stand above their fields.
+NARROW = 76
 
 
 class WorksheetScreen(Screen[None], inherit_bindings=False):
@@ -44,8 +46,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = "worksheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bind((*FORM_ACTIONS, *EVERYWHERE_ACTIONS))
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-wide")]  # noqa: RUF012 - not a ClassVar in textual
-    AUTO_FOCUS = "#sheet-form"
+    AUTO_FOCUS = ""
 
     class Kept(Message):
         """A thread has kept the draft, or could not."""
@@ -110,6 +111,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     @property
     def form(self) -> Form:
         return self.query_one(Form)
+
+    def on_resize(self, event: Resize) -> None:
+        # Not by textual's breakpoints: they style everything again on wide screens too.
+        self.set_class(event.size.width < NARROW, "-narrow")
+        self._show_lines()
 
     async def on_screen_resume(self) -> None:
         await self._show()
@@ -218,8 +224,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     # Keys
 
     def action_leave(self) -> None:
-        if self.focused is not None and self.focused is not self.form:
-            self.set_focus(self.form, scroll_visible=False)
+        if self.focused is not None:
+            self.set_focus(None)
         else:
             self.action_close()
 
@@ -228,7 +234,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self.app.pop_screen()
 
     def action_next_field(self) -> None:
-        box = self.form.first_in_sight() if self.focused in (None, self.form) else None
+        box = self.form.first_in_sight() if self.focused is None else None
         if box is not None:
             box.control.focus()
         else:
@@ -238,7 +244,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self.focus_previous()
 
     def action_section(self, number: int) -> None:
-        self.set_focus(self.form, scroll_visible=False)
+        self.set_focus(None)
         self.form.go_to_section(number)
 
     def action_down(self) -> None:

@@ -1,0 +1,461 @@
+"""The worksheet's form, driven by keys in a small app at the sizes of a login node."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.widgets import Input, TextArea
+
+from hangview.tui.worksheet.fields import ChecklistBox, LineBox, TextBox
+from hangview.tui.worksheet.lines import Lines
+from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
+from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
+from hangview.worksheet import Mark, from_markdown, prefill, to_markdown
+from hangview.worksheet.store import DEFAULT_NAME, SheetStore
+from tests.support.incidents import eight_in_five_groups, four_ranks, missing_dump
+from tests.tui.screens import screen_text
+from tests.tui.worksheet.host import Host
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from hangview.incident import Incident
+    from hangview.tui.worksheet.screen import WorksheetScreen
+
+INCIDENT = four_ranks()
+OTHER = replace(missing_dump(), paths=INCIDENT.paths)
+
+
+def store_in(tmp_path: Path) -> SheetStore:
+    return SheetStore(state_dir=tmp_path / "state", fallback_dir=tmp_path / "fallback", cwd=tmp_path)
+
+
+@asynccontextmanager
+async def form(
+    tmp_path: Path, incident: Incident = INCIDENT, *, size: tuple[int, int] = (80, 24), **how: bool
+) -> AsyncIterator[tuple[Host, WorksheetScreen, Pilot[int]]]:
+    app = Host(store_in(tmp_path), incident, **how)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.pause()
+        yield app, app.sheet, pilot
+
+
+def toasts(app: Host) -> str:
+    return "\n".join(str(toast.message) for toast in app._notifications)
+
+
+async def until(pilot: Pilot[int], condition) -> None:
+    """Wait for a thread's work; no longer than the test's patience."""
+    for _ in range(400):
+        await pilot.pause()
+        if condition():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it did not come to that")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (160, 48)])
+async def test_every_section_and_field_can_be_reached(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with form(tmp_path, size=size) as (app, sheet, pilot):
+        for number in range(1, 9):
+            await pilot.press(str(number))
+            await pilot.pause()
+            assert f" {number}. " in screen_text(app)
+        await pilot.press("g", "tab")
+        keys = [box.field.key for box in sheet.form.boxes]
+        reached = []
+        for _ in range(len(keys) + 2):  # the checklist has three lines to tick
+            box = next(box for box in sheet.form.boxes if app.focused is not None and box in app.focused.ancestors)
+            reached.append(box.field.key)
+            assert sheet.form.region.contains_region(app.focused.region) or app.focused.region.height > sheet.form.region.height
+            await pilot.press("tab")
+        assert list(dict.fromkeys(reached)) == keys
+
+
+async def test_blank_prefilled_and_typed_look_different_without_colour(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, _, pilot):
+        shown = screen_text(app)
+        assert re.search(r"_ Run identifier +____", shown)
+        assert re.search(r"= Backend +nccl", shown)
+        assert "from profiling names of nccl_trace_rank_0" in shown
+        await pilot.press("tab", "4", "7")
+        assert re.search(r"\* Run identifier +47", screen_text(app))
+
+
+async def test_what_is_typed_is_on_the_disk_soon_and_at_once_when_the_field_is_left(tmp_path: Path) -> None:
+    async with form(tmp_path) as (_, sheet, pilot):
+        await pilot.press("tab", "a", "b")
+        assert sheet.session.sheet["run"].typed == "ab"
+        await until(pilot, lambda: not sheet.session.unkept)
+        (draft,) = store_in(tmp_path).drafts(INCIDENT)
+        assert draft.sheet["run"].typed == "ab"
+        assert draft.open_elsewhere
+        await pilot.press("c", "tab")
+        await until(pilot, lambda: not sheet.session.unkept)
+        (draft,) = store_in(tmp_path).drafts(INCIDENT)
+        assert draft.sheet["run"].typed == "abc"
+
+
+async def test_flush_keeps_at_once_what_was_typed_this_moment(tmp_path: Path) -> None:
+    async with form(tmp_path) as (_, sheet, pilot):
+        await pilot.press("tab", "x")
+        assert sheet.flush() == ""
+        (draft,) = store_in(tmp_path).drafts(INCIDENT)
+        assert draft.sheet["run"].typed == "x"
+
+
+async def test_leaving_the_app_keeps_what_was_typed(tmp_path: Path) -> None:
+    async with form(tmp_path) as (_, _, pilot):
+        await pilot.press("tab", "x")
+    (draft,) = store_in(tmp_path).drafts(INCIDENT)
+    assert draft.sheet["run"].typed == "x"
+    assert not draft.open_elsewhere
+
+
+async def test_closing_and_opening_again_loses_nothing(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "x", "escape", "escape")
+        assert app.screen is not sheet
+        (draft,) = store_in(tmp_path).drafts(INCIDENT)
+        assert draft.sheet["run"].typed == "x"
+        app.push_screen("worksheet")
+        await pilot.pause()
+        assert app.screen is sheet
+        box = sheet.form.box("run")
+        assert isinstance(box, LineBox)
+        assert box.control.value == "x"
+
+
+async def test_letters_are_keys_only_outside_of_fields(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", *"sqpw18")
+        assert app.screen is sheet
+        assert sheet.session.sheet["run"].typed == "sqpw18"
+        await pilot.press("escape")
+        assert app.focused is None
+        await pilot.press("q")
+        assert app.screen is not sheet
+
+
+async def test_saving_asks_where_once_and_says_which_file_was_written(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "4", "2", "escape", "s")
+        assert isinstance(app.screen, SaveDialog)
+        assert DEFAULT_NAME in screen_text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        path = tmp_path / DEFAULT_NAME
+        assert path.read_text() == to_markdown(sheet.session.sheet)
+        assert f"saved to {path}" in toasts(app)
+        assert not sheet.unsaved
+        assert f"saved to {DEFAULT_NAME}" in screen_text(app)
+        await pilot.press("tab", "3", "f5")
+        await pilot.pause()
+        assert app.screen is sheet
+        assert "- **Run identifier:** 423" in path.read_text()
+        assert "- **Run identifier:** 42\n" in path.with_name(f"{DEFAULT_NAME}~").read_text()
+
+
+async def test_a_file_of_someone_else_is_replaced_only_when_told_so(tmp_path: Path) -> None:
+    path = tmp_path / DEFAULT_NAME
+    path.write_text("Bob's\n")
+    async with form(tmp_path) as (app, _, pilot):
+        await pilot.press("s", "enter")
+        await pilot.pause()
+        assert path.read_text() == "Bob's\n"
+        assert "is not from this worksheet" in re.sub(r"\s*│\s*│\s*", " ", screen_text(app).replace("\n", " "))
+        await pilot.press("enter", "enter")  # a second enter is no answer
+        assert path.read_text() == "Bob's\n"
+        await pilot.press("r")
+        await pilot.pause()
+        assert path.read_text().startswith("# Incident worksheet")
+        assert path.with_name(f"{DEFAULT_NAME}~").read_text() == "Bob's\n"
+
+
+async def test_another_name_instead_of_replacing(tmp_path: Path) -> None:
+    (tmp_path / DEFAULT_NAME).write_text("Bob's\n")
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("s", "enter", "o")
+        await pilot.press("home", "m", "y", "-", "enter")
+        await pilot.pause()
+        assert app.screen is sheet
+        assert (tmp_path / f"my-{DEFAULT_NAME}").exists()
+        assert (tmp_path / DEFAULT_NAME).read_text() == "Bob's\n"
+
+
+async def test_a_save_that_fails_says_why_and_offers_another_place(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "x", "escape", "S")
+        app.screen.query_one(Input).value = "nowhere/sheet.md"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "the folder does not exist" in re.sub(r"\s*│\s*│\s*", " ", screen_text(app).replace("\n", " "))
+        assert app.screen.query_one(Input).value == "sheet.md"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen is sheet
+        assert (tmp_path / "sheet.md").exists()
+
+
+async def test_a_draft_that_cannot_be_kept_is_said_at_once_and_stays_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("no folder\n")
+    (tmp_path / "fallback").write_text("no folder\n")
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "x")
+        assert "cannot be kept" in sheet.flush()
+        await pilot.pause()
+        assert "the draft cannot be kept in" in toasts(app)
+        assert "the draft cannot be kept in" in screen_text(app)
+        (tmp_path / "state").unlink()
+        await pilot.press("y")
+        assert sheet.flush() == ""
+        await pilot.pause()
+        assert "cannot be kept" not in sheet.query_one("#sheet-news", Lines).text
+
+
+async def test_an_earlier_draft_is_offered_and_gone_on_with(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
+    store.close()
+    async with form(tmp_path) as (app, sheet, pilot):
+        assert isinstance(app.screen, DraftDialog)
+        shown = screen_text(app)
+        assert "1 field written" in shown
+        assert "rank 3 did not request" in shown
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen is sheet
+        assert re.search(r"\* Driver +580\.65", screen_text(app))
+
+
+async def test_an_earlier_draft_may_be_left_where_it_is(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
+    store.close()
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("n")
+        await pilot.pause()
+        assert app.screen is sheet
+        assert sheet.session.sheet == prefill(INCIDENT)
+        await pilot.press("d")
+        assert isinstance(app.screen, DraftDialog)
+    assert len(store_in(tmp_path).drafts(INCIDENT)) == 1
+
+
+async def test_a_draft_is_deleted_only_by_its_own_key(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
+    async with form(tmp_path) as (app, _, pilot):
+        await pilot.press("D")
+        await pilot.pause()
+        assert "not deleted: it is open in another hangview" in screen_text(app)
+        store.close()
+        await pilot.press("D")
+        await pilot.pause()
+        assert not isinstance(app.screen, DraftDialog)
+    assert store_in(tmp_path).drafts(INCIDENT) == ()
+
+
+async def test_new_evidence_fills_an_untouched_form_by_itself(tmp_path: Path) -> None:
+    async with form(tmp_path) as (_, sheet, pilot):
+        sheet.update_incident(OTHER)
+        await pilot.pause()
+        box = sheet.form.box("expected")
+        assert isinstance(box, LineBox)
+        assert box.control.value == prefill(OTHER)["expected"].value
+        assert sheet.query_one("#sheet-news", Lines).text == ""
+
+
+async def test_new_evidence_never_touches_what_is_being_typed(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.box("missing").control.focus()
+        await pilot.press(*"node down")
+        area = app.focused
+        assert isinstance(area, TextArea)
+        await pilot.press("left", "left")
+        sheet.update_incident(OTHER)
+        await pilot.pause()
+        assert app.focused is area
+        assert area.text == "nodedown" or area.text == "node down"
+        assert area.cursor_location[1] == len(area.text) - 2
+        assert "by now: c looks" in screen_text(app)
+        await pilot.press("escape", "c")
+        assert isinstance(app.screen, ChangesDialog)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert sheet.session.changes == ()
+        assert sheet.session.sheet["missing"].typed == area.text
+        assert sheet.session.sheet["missing"].prefilled == prefill(OTHER)["missing"].prefilled
+        assert "rank 2: no file of rank 2" in sheet.form.box("missing").query(Lines).first().text
+
+
+async def test_changes_that_are_unticked_are_left_and_not_offered_again(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "x", "escape")
+        sheet.update_incident(OTHER)
+        await pilot.pause()
+        await pilot.press("c", "a", "enter")
+        await pilot.pause()
+        assert app.screen is sheet
+        assert sheet.session.changes == ()
+        assert sheet.session.sheet["missing"].prefilled == prefill(INCIDENT)["missing"].prefilled
+        await pilot.press("c")
+        assert "has not changed" in toasts(app)
+
+
+async def test_a_finding_is_sent_before_and_while_the_form_is_shown(tmp_path: Path) -> None:
+    incident = eight_in_five_groups()
+    app = Host(store_in(tmp_path), incident)
+    first, second = incident.findings[1:3]
+    assert app.sheet.add_finding(first) == "sent to the worksheet: Hypothesis 2"
+    assert app.sheet.add_finding(first) == "it is in the worksheet already: Hypothesis 2"
+    assert app.sheet.unsaved
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        app.sheet.add_finding(second)
+        await pilot.pause()
+        box = app.sheet.form.box("hypothesis.3")
+        assert box is not None
+        assert second.summary in box.query(Lines).first().text
+        await pilot.press("h")
+        assert app.focused is app.sheet.form.box("hypothesis.4").control
+        await pilot.press(*"mine")
+        assert app.sheet.session.sheet["hypothesis.4"].typed == "mine"
+
+
+async def test_choices_ticks_and_undo(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.box("restore").control.focus()
+        await pilot.press("down", "space")
+        await pilot.pause()
+        assert sheet.session.sheet["restore"].typed == "restored, not verified"
+        assert "(x) restored, not verified" in screen_text(app)
+        await pilot.press("up", "up")
+        assert sheet.session.sheet["restore"].typed == "restored and verified"
+        await pilot.press("backspace")
+        await pilot.pause()
+        assert sheet.session.sheet["restore"].mark is Mark.BLANK
+        trials = sheet.form.box("trials")
+        assert isinstance(trials, ChecklistBox)
+        trials.control.focus()
+        await pilot.press("space", "tab", "space", "space")
+        await pilot.pause()
+        assert [item.checked for item in sheet.session.sheet["trials"].items] == [True, False, False]
+        assert "[x] groups were made" in screen_text(app)
+        sheet.form.box("backend").control.focus()
+        await pilot.press("end", *" patched")
+        assert sheet.session.sheet["backend"].mark is Mark.EDITED
+        await pilot.press("ctrl+z")
+        await pilot.pause()
+        assert sheet.session.sheet["backend"].mark is Mark.PREFILLED
+
+
+async def test_an_emptied_prefilled_line_says_again_what_the_evidence_says(tmp_path: Path) -> None:
+    async with form(tmp_path) as (_, sheet, pilot):
+        box = sheet.form.box("backend")
+        assert isinstance(box, LineBox)
+        box.control.focus()
+        await pilot.press("end", "ctrl+u")
+        await pilot.pause()
+        assert box.control.value == ""
+        await pilot.press("tab")
+        await pilot.pause()
+        assert box.control.value == "nccl"
+        assert not sheet.session.begun
+
+
+async def test_opening_a_saved_worksheet_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    text = to_markdown(prefill(INCIDENT).with_text("driver", "1").with_text("model", "two\nlines"))
+    text = text.replace("## 4.", "## Call with Bob\n\nhe restarted it\n\n## 4.")
+    (tmp_path / "old.md").write_text(text)
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("o")
+        assert isinstance(app.screen, OpenDialog)
+        app.screen.query_one(Input).value = "nowhere.md"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "there is no such file" in screen_text(app)
+        app.screen.query_one(Input).value = "old.md"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert sheet.session.sheet == from_markdown(text)
+        assert not sheet.unsaved
+        assert isinstance(sheet.form.box("driver"), LineBox)
+        assert sheet.form.box("driver").control.value == "1"
+        assert isinstance(sheet.form.box("model"), TextBox)
+        kept = sheet.form.box("devices").query(Lines).last().text
+        assert "he restarted it" in kept
+
+
+async def test_white_space_that_a_terminal_cannot_show_is_no_edit(tmp_path: Path) -> None:
+    odd = "a\r\nb\x0bc\u2028d"
+    text = to_markdown(prefill(INCIDENT).with_text("against", odd))
+    (tmp_path / "old.md").write_bytes(text.encode())
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("o")
+        app.screen.query_one(Input).value = "old.md"
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.pause()
+        assert sheet.session.sheet["against"].typed == odd
+        assert not sheet.unsaved
+
+
+async def test_preview_shows_the_markdown_and_goes_away(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("p")
+        await pilot.pause()
+        assert isinstance(app.screen, PreviewDialog)
+        assert "Incident worksheet: run-4711" in screen_text(app)
+        await pilot.press("escape")
+        assert app.screen is sheet
+
+
+async def test_ascii_alone_where_asked_for(tmp_path: Path) -> None:
+    async with form(tmp_path, ascii_only=True) as (app, _, pilot):
+        for number in "12345678":
+            await pilot.press(number)
+            await pilot.pause()
+            shown = screen_text(app)
+            assert not set(re.sub("[▁▂▃▄▅▆▇█]", "", shown)) - set(map(chr, range(128))), number  # but the scroll bar
+        await pilot.press("s")
+        await pilot.pause()
+        assert set(re.sub("[▁▂▃▄▅▆▇█]", "", screen_text(app))) <= set(map(chr, range(128)))
+
+
+async def test_without_colours_every_field_still_has_a_place(tmp_path: Path) -> None:
+    async with form(tmp_path, colours=False) as (app, sheet, pilot):
+        await pilot.press("7")
+        sheet.form.box("against").control.focus()
+        await pilot.pause()
+        assert "____" in screen_text(app)
+
+
+async def test_the_editor_is_refused_where_the_terminal_cannot_be_handed_over(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("f4")
+        assert "go to a text field first" in toasts(app)
+        sheet.form.box("against").control.focus()
+        await pilot.press("x", "f4")
+        await pilot.pause()
+        assert "cannot be handed to an editor" in toasts(app)
+        assert sheet.session.sheet["against"].typed == "x"
+
+
+async def test_names_from_files_are_no_markup(tmp_path: Path) -> None:
+    odd = replace(INCIDENT, paths=("run[/bold][red]x", "[@click=app.bell]y"))
+    async with form(tmp_path, odd) as (app, _, pilot):
+        await pilot.press("s")
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "run[/bold][red]x" in screen_text(app)
