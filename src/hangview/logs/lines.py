@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -183,6 +183,8 @@ def pieces(raw: RawLine, text: str) -> Iterator[Piece]:
 
 
 def _peel(raw: RawLine, text: str) -> Piece:
+    if text.startswith("  ") and not text.lstrip(" ")[:1].isdigit():
+        return Piece(raw.number, raw.offset, text, NOBODY)  # indented: code, frames, fields; no launcher writes such a front
     text, who = _strip(text, NOBODY)
     head = HEAD.match(text)
     if head is not None:
@@ -203,45 +205,67 @@ def _peel(raw: RawLine, text: str) -> Piece:
     return Piece(raw.number, raw.offset, text, who)
 
 
-def _strip(text: str, who: Who) -> tuple[str, Who]:
-    """Takes up to five prefixes off the front and keeps what they say."""
+def _strip(text: str, known: Who) -> tuple[str, Who]:
+    """Takes up to five prefixes off the front and adds what they say to ``known``."""
+    said: dict[str, Any] = {}
     for _ in range(5):
-        first = text[:1]
-        if first == "[":
-            if (found := _TEE.match(text)) is not None:
-                who = replace(who, local=int(found["local"]))
-            elif (found := _MPI.match(text)) is not None:
-                who = replace(who, task=int(found["task"]))
-            elif (found := _TRACE.match(text)) is not None:
-                who = replace(who, rank=int(found["rank"]), rank_from="[rankN]: on the line")
-            elif (
-                found := _TEMPLATE.match(text)
-                or _STAMP.match(text)
-                or _POD.match(text)
-                or _VIEWER.match(text)
-                or _SAYS.match(text)
-            ) is None:
-                break
-            elif found.re is _SAYS:
-                who = replace(who, rank=int(found["rank"]), rank_from="the line names its rank")
-        elif first == "(":
-            if (found := _RAY.match(text)) is None:
-                break
-            who = replace(who, pid=int(found["pid"]), host=found["ip"] or who.host)
-            if found["rank"] is not None:
-                who = replace(who, rank=int(found["rank"]), rank_from="the name in Ray's prefix")
-        elif first.isdigit() or first == " ":
-            if (found := _STAMP.match(text) or _VIEWER.match(text)) is None:
-                if (found := _SRUN.match(text)) is None or who.task is not None:
-                    break
-                who = replace(who, task=int(found["task"]))
-        elif first == "r" and (found := _SAYS.match(text)) is not None:
-            who = replace(who, rank=int(found["rank"]), rank_from="the line names its rank")
-            text = text[found.end() :].lstrip(" :,|")
-            continue
-        elif (found := _SYSLOG.match(text) or _HOST.match(text)) is not None:
-            who = replace(who, host=found["host"])
-        elif (found := _COMPOSE.match(text)) is None and (found := _VIEWER.match(text)) is None:
+        found = _prefix(text, said)
+        if found is None:
             break
-        text = text[found.end() :]
-    return text, who
+        text = found
+    return text, replace(known, **said) if said else known
+
+
+def _prefix(text: str, said: dict[str, Any]) -> str | None:
+    """The text behind one prefix, or None where there is none; ``said`` gets what the prefix says."""
+    first = text[:1]
+    if first == "[":
+        return _bracket(text, said)
+    if first == "(":
+        if (found := _RAY.match(text)) is None:
+            return None
+        said["pid"] = int(found["pid"])
+        if found["ip"] is not None:
+            said["host"] = found["ip"]
+        if found["rank"] is not None:
+            said.update(rank=int(found["rank"]), rank_from="the name in Ray's prefix")
+        return text[found.end() :]
+    if first.isdigit() or first == " ":
+        found = _STAMP.match(text) or _VIEWER.match(text)
+        if found is None:
+            found = None if "task" in said else _SRUN.match(text)
+            if found is None:
+                return None
+            said["task"] = int(found["task"])
+        return text[found.end() :]
+    if first == "r" and (found := _SAYS.match(text)) is not None:
+        said.update(rank=int(found["rank"]), rank_from="the line names its rank")
+        return text[found.end() :].lstrip(" :,|")
+    front = text[:80]
+    found = None
+    if ": " in front or "kernel" in front or "]: " in front:
+        found = _SYSLOG.match(text) or _HOST.match(text)
+        if found is not None:
+            said["host"] = found["host"]
+    if found is None and "| " in front:
+        found = _COMPOSE.match(text)
+    if found is None and first == ">":
+        found = _VIEWER.match(text)
+    return None if found is None else text[found.end() :]
+
+
+def _bracket(text: str, said: dict[str, Any]) -> str | None:
+    """A prefix in brackets: torchrun's, MPI's, the rank of a traceback, a time, a pod."""
+    if (found := _TRACE.match(text)) is not None:
+        said.update(rank=int(found["rank"]), rank_from="[rankN]: on the line")
+    elif (found := _TEE.match(text)) is not None:
+        said["local"] = int(found["local"])
+    elif (found := _MPI.match(text)) is not None:
+        said["task"] = int(found["task"])
+    else:
+        found = _TEMPLATE.match(text) or _STAMP.match(text) or _POD.match(text) or _VIEWER.match(text)
+        if found is None:
+            if (found := _SAYS.match(text)) is None:
+                return None
+            said.update(rank=int(found["rank"]), rank_from="the line names its rank")
+    return text[found.end() :]

@@ -34,8 +34,8 @@ BEFORE = 1 << 12
 AFTER = 1 << 12
 AFTER_LONG = 1 << 16
 #: At most so many bytes of one file are read line by line: the first and the last ones.
-BUDGET_FIRST = 64 << 20
-BUDGET_LAST = 192 << 20
+BUDGET_FIRST = 8 << 20
+BUDGET_LAST = 24 << 20
 #: From this size on two threads share the work.
 _PARALLEL = 32 << 20
 _THREADS = 2
@@ -44,12 +44,25 @@ _NEAR, _LONG = 1, 2
 
 #: Phrases of at least 15 bytes; 2 where what follows counts as well.
 PHRASES: dict[bytes, int] = {
-    b"ProcessGroupNCCL.cpp:": _NEAR,
     b"Watchdog caught collective operation timeout": _NEAR,
-    b"last enqueued NCCL work": _NEAR,
+    b"ast enqueued NCCL work": _NEAR,
     b"last enqueued work: ": _NEAR,
+    b"timed out in blocking wait": _NEAR,
+    b"raised the following async exception": _NEAR,
+    b"Stack trace of the failed collective": _NEAR,
+    b"First PG on this rank": _NEAR,
+    b"Heartbeat monitor timed out": _NEAR,
+    b"watchdog got stuck for ": _NEAR,
+    b"preparing to dump debug info": _NEAR,
+    b"Error opening file for writing": _NEAR,
+    b"Future for Flight recorder dump": _NEAR,
     b"Operation timed out after ": _NEAR,
-    b"FlightRecorderHook": _NEAR,
+    b"Aborting process on rank ": _NEAR,
+    b"nccl hit async error": _NEAR,
+    b"FlightRecorderHook: ": _NEAR,
+    b"uncorrectable ECC error": _NEAR,
+    b"illegal memory access": _NEAR,
+    b"unspecified launch failure": _NEAR,
     b"dumping nccl trace to ": _NEAR,
     b"Finished writing NCCLPG": _NEAR,
     b"Finished writing Flight Recorder": _NEAR,

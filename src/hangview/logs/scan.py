@@ -37,16 +37,21 @@ _ALL_AFTER = 60
 #: Lines that may lie between two lines of one block, in a log of many ranks whose lines bear no rank.
 _ALL_INSIDE = 400
 _MOST_EVENTS = 100_000
+#: Exceptions of one type and place, and different ones, that are kept of one file.
+_SAME_RAISED = 2
+_MOST_RAISED = 2_000
 _TEXT = 2_000
 
 #: What a line must hold to be worth matching; one expression, so that ordinary output costs little.
 _MARKS = (
-    r"\.cpp:\d|\[rank\d+\]: |Rank \d|\[TC\]|Watchdog|watchdog|Traceback|most recent call|terminate called|what\(\)|Fatal Python"
+    r"Watchdog|atchdog (?:thread|got)|at (?:NCCL )?work|\[TC\]|dump signal|monitor timed out|async exception|blocking wait|signal dumping"
+    r"|to dump debug|dumping trace|Stack trace of|Flight [Rr]ecorder d|debug info|nccl trace"
+    r"|\[rank\d+\]: |Traceback|most recent call|terminate called|what\(\)|Fatal Python"
     r"|exitcode|closing signal|ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:"
     r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
     r"|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster"
-    r"|restart worker|Process \d|Thread |for thread|NCCL error|nccl trace|debug info|ECC |GPU Hang|last enqueued"
-    r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:"
+    r"|restart worker|Process \d|Thread |for thread|NCCL error|ECC |GPU Hang|launch failure|memory access"
+    r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
 )
 _WORTH = re.compile(_MARKS)
 _WORTH_BYTES = re.compile(_MARKS.encode())
@@ -164,6 +169,8 @@ class _Scanner:
         self._offsets: set[int] = set()
         self._task_pairs: set[tuple[int, int]] = set()
         self._pids: set[tuple[int, int]] = set()
+        self._raised: dict[tuple[object, ...], int] = {}
+        self._last_raised: dict[_Key, Raised] = {}
         self._dropped = 0
 
     @property
@@ -215,7 +222,7 @@ class _Scanner:
             return
         if goes_on(piece.text):
             self._ordinary[key] = piece.number
-        if not piece.level and _WORTH.search(piece.text) is None:
+        if _WORTH.search(piece.text) is None:
             return
         line = self._line(piece)
         for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
@@ -288,8 +295,18 @@ class _Scanner:
         elif builder.links:
             kind, message, text, frames, last = builder.links[0]
             later = builder.links[-1][0] if len(builder.links) > 1 else None
-            self._add(Raised(who, self._line(last), last.at, kind, message, frames, builder.worker, later, text))
+            self._add_raised(Raised(who, self._line(last), last.at, kind, message, frames, builder.worker, later, text))
             self._all = max(self._all, _ALL_AFTER)
+
+    def _add_raised(self, event: Raised) -> None:
+        """Of one exception that is logged over and over, with other words each time, the first few; and each rank's last."""
+        key = (event.who, event.type, event.frames[:1])
+        times = self._raised.get(key, 0)
+        self._raised[key] = times + 1
+        if times < _SAME_RAISED and len(self._raised) <= _MOST_RAISED:
+            self._add(event)
+        else:
+            self._last_raised[_key(event.who)] = event
 
     def _add(self, event: Event) -> None:
         parts: tuple[object, ...]
@@ -312,8 +329,8 @@ class _Scanner:
         """Ends what is open and returns the file's events in the order of its lines."""
         for key, (builder, who) in self._open.items():
             self._finish(key, builder, who)
-        for fatal in self._fatal.values():
-            self._add(fatal)
+        for event in (*self._fatal.values(), *self._last_raised.values()):
+            self._add(event)
         single = scan.path_rank is not None or scan.path_local is not None or len(self._ranks) <= 1
         events = [self._with_went_on(event, single=single) if isinstance(event, Raised) else event for event in self._events]
         events.sort(key=lambda event: event.line.number)
