@@ -59,6 +59,9 @@ class Finished(NamedTuple):
     threads: tuple[Thread, ...]
 
 
+_Seen = dict[int, tuple[Any, int]]
+
+
 class Tables:
     """The tables of one dump while it is read. Each method takes a value as it is in the dump and gives an id."""
 
@@ -69,7 +72,9 @@ class Tables:
         self._sizes, self._dtypes, self._signatures = Table(), Table(), Table()
         self._frames, self._stacks = Table(), Table()
         self._stacks[()]  # id 0 is "none recorded"
-        self._seen: dict[int, tuple[Any, int]] = {}  # id(list or dict) -> itself, to keep it alive, and the id it got
+        # id(list or dict) -> itself, to keep it alive, and the id it got. One object may be two things: () is sizes and dtypes.
+        self._seen_sizes, self._seen_dtypes = _Seen(), _Seen()
+        self._seen_stacks, self._seen_frames = _Seen(), _Seen()
 
     def op(self, value: Any) -> int:
         return self.ops[self._text(value, "profiling_name")]
@@ -93,13 +98,13 @@ class Tables:
     def stack(self, frames: Any) -> int:
         if frames is None or frames == []:
             return 0
-        known = self._seen.get(id(frames))
+        known = self._seen_stacks.get(id(frames))
         if known is not None:
             return known[1]
         if type(frames) not in (list, tuple):
             raise NotADump(f"an entry's frames are {_kind(frames)}")
         n = self.stack_of(map(self.frame, frames))
-        self._seen[id(frames)] = frames, n
+        self._seen_stacks[id(frames)] = frames, n
         return n
 
     def stack_of(self, frames: Iterable[int]) -> int:
@@ -107,7 +112,7 @@ class Tables:
         return self._stacks[tuple(frames)]
 
     def frame(self, frame: Any) -> int:
-        known = self._seen.get(id(frame))
+        known = self._seen_frames.get(id(frame))
         if known is not None:
             return known[1]
         if type(frame) is not dict:
@@ -118,7 +123,7 @@ class Tables:
             self._text(frame.get("filename"), "frame's filename"),
             0 if line == NONE else line,
         ]
-        self._seen[id(frame)] = frame, n
+        self._seen_frames[id(frame)] = frame, n
         return n
 
     def finish(self) -> Finished:
@@ -140,7 +145,7 @@ class Tables:
         return clean_text(str(value), key, self._longest)
 
     def _size_list(self, value: Any) -> int:
-        known = self._seen.get(id(value))
+        known = self._seen_sizes.get(id(value))
         if known is not None:
             return known[1]
         if value is None:
@@ -154,19 +159,19 @@ class Tables:
         if not set(map(type, chain.from_iterable(shapes))) <= _NUMBERS:
             shapes = tuple(tuple(to_int(n, "sizes") for n in shape) for shape in shapes)
         n = self._sizes[shapes]
-        self._seen[id(value)] = value, n
+        self._seen_sizes[id(value)] = value, n
         return n
 
     def _dtype_list(self, value: Any) -> int:
         if value is None:
             return -1
-        known = self._seen.get(id(value))
+        known = self._seen_dtypes.get(id(value))
         if known is not None:
             return known[1]
         if type(value) not in (list, tuple):
             raise NotADump(f"an entry's dtypes are {_kind(value)}")
         n = self._dtypes[tuple([self._text(x, "dtype") for x in value])]
-        self._seen[id(value)] = value, n
+        self._seen_dtypes[id(value)] = value, n
         return n
 
 

@@ -178,8 +178,6 @@ class Machine:
                         append(_q8(data, pos + 2)[0])
                     elif pos + 2 + n > size:
                         raise _EndError
-                    elif n > 16:
-                        raise _DamageError(f"an integer of {n} bytes")
                     else:
                         append(int.from_bytes(data[pos + 2 : pos + 2 + n], "little", signed=True))
                     pos += 2 + n

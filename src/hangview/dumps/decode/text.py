@@ -52,47 +52,46 @@ def _salvage(text: str) -> tuple[Any, int]:
     return _members(text, at, top=True)
 
 
+def _value(text: str, at: int) -> tuple[Any, int] | None:
+    """The value that starts at ``at`` and where it ends, past any space; None if it is not whole."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except ValueError:
+        return None
+    return value, _skip(text, end)
+
+
 def _members(text: str, at: int, *, top: bool = False) -> tuple[dict[Any, Any], int]:
     """The whole members of an object that starts at ``at``, and where reading stopped."""
     result: dict[Any, Any] = {}
     at = _skip(text, at + 1)
-    try:
-        while True:
-            key, at = _DECODER.raw_decode(text, at)
-            at = _skip(text, at)
-            if type(key) is not str or text[at : at + 1] != ":":
-                return result, at
-            at = _skip(text, at + 1)
-            try:
-                result[key], at = _DECODER.raw_decode(text, at)
-            except ValueError:
-                opens = text[at : at + 1]
-                if top and key == ENTRIES and opens == "[":
-                    result[key], at = _elements(text, at)
-                elif top and key in (CONFIG, STATUS) and opens == "{":
-                    result[key], at = _members(text, at)
-                return result, at
-            at = _skip(text, at)
-            if text[at : at + 1] != ",":
-                return result, at
-            at = _skip(text, at + 1)
-    except ValueError:
-        return result, at
+    while (key := _value(text, at)) and type(key[0]) is str and text[key[1] : key[1] + 1] == ":":
+        at = _skip(text, key[1] + 1)
+        value = _value(text, at)
+        opens = text[at : at + 1]
+        if value is None and top and key[0] == ENTRIES and opens == "[":
+            value = _elements(text, at)
+        elif value is None and top and key[0] in (CONFIG, STATUS) and opens == "{":
+            value = _members(text, at)
+        if value is None:
+            break
+        result[key[0]], at = value
+        if text[at : at + 1] != ",":
+            break
+        at = _skip(text, at + 1)
+    return result, at
 
 
 def _elements(text: str, at: int) -> tuple[list[Any], int]:
     """The whole objects of an array that starts at ``at``, and where reading stopped."""
     result: list[Any] = []
     at = _skip(text, at + 1)
-    try:
-        while True:
-            value, at = _DECODER.raw_decode(text, at)
-            if type(value) is not dict:
-                raise NotADump("not a flight-recorder dump")
-            result.append(value)
-            at = _skip(text, at)
-            if text[at : at + 1] != ",":
-                return result, at
-            at = _skip(text, at + 1)
-    except ValueError:
-        return result, at
+    while value := _value(text, at):
+        if type(value[0]) is not dict:
+            raise NotADump("not a flight-recorder dump")
+        result.append(value[0])
+        at = value[1]
+        if text[at : at + 1] != ",":
+            break
+        at = _skip(text, at + 1)
+    return result, at
