@@ -74,14 +74,6 @@ def words_of(code: int) -> str:
     return ", ".join(parts)
 
 
-def legend(codes: set[int], ascii_only: bool) -> tuple[tuple[str, Glyph], ...]:
-    """(glyph, what it is) for the drawn codes in sight, in the order of the table."""
-    seen = {code & ~BY_LOG_CODE for code in codes}
-    return tuple(
-        (glyph.ascii if ascii_only else glyph.unicode, glyph) for code, glyph in GLYPHS.items() if code in seen and code
-    )
-
-
 #: Worst first: what a block of cells is drawn as when the grid is zoomed out, and in the map.
 SEVERITY: tuple[tuple[int, ...], ...] = (
     (DIFFERS_CODE, *SIDE_CODES),
@@ -93,3 +85,10 @@ SEVERITY: tuple[tuple[int, ...], ...] = (
     (CellState.COMPLETED, CellState.ENDED),
     (0,),
 )
+
+
+def legend(codes: set[int], ascii_only: bool) -> tuple[tuple[str, Glyph], ...]:
+    """(glyph, what it is) for the drawn codes in sight, worst first."""
+    seen = {code & ~BY_LOG_CODE for code in codes} - {0}
+    ordered = [GLYPHS[code] for group in SEVERITY for code in group if code in seen]
+    return tuple((glyph.ascii if ascii_only else glyph.unicode, glyph) for glyph in ordered)

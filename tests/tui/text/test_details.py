@@ -28,12 +28,12 @@ def test_call_with_a_rank_that_did_not_request():
     title, text = said(incidents.four_ranks(), Place(0, "collective", 42, 3), "call")
     assert title == "call 42 of default_pg · all_reduce · 1,024 × Float"
     rows = text.splitlines()
-    assert rows[0].startswith("LOOK FIRST  rank 3 did not request")
-    assert rows[1].split("  ", 1)[0] == "not requested"
-    assert "dump is whole, newest entry of default_pg is 41" in rows[1]
+    assert rows[0].split("  ", 1)[0] == "not requested"
+    assert "dump is whole, newest entry of default_pg is 41" in rows[0]
     # created at 14:00:00 + 42 × 0.5 s + rank × 1 ms, all clocks one group with a spread of 0.2 s
-    assert "0-2  requested first 14:00:21.000 UTC, last +2 ms (clocks: ±0.2 s)" in rows[2]
-    assert rows[3].startswith("rank 3 was last seen in sync_gradients (train.py:212)")
+    assert "0-2  requested first 14:00:21.000 UTC, last +2 ms (clocks: ±0.2 s)" in rows[1]
+    assert rows[2].startswith("rank 3 was last seen in sync_gradients (train.py:212)")
+    assert rows[3].startswith("LOOK FIRST  rank 3 did not request")
 
 
 def test_a_finding_that_stands_elsewhere_is_not_told_twice():

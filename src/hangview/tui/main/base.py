@@ -49,6 +49,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.activity = ""
         self.following = True
         self.center = "grid"
+        self.waiting_for_calls = False  #: the middle says what there is before the first call
         self.level = 0
         self.finding_at = 0
         self.hits: list[Place] = []

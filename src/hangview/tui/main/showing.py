@@ -156,13 +156,26 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.choices("waits").choose_from(
             [Choice((at, place), (each,)) for at, (place, each) in enumerate(wait_lines(incident))]
         )
-        if self.grid.plane is None and self.center == "grid":
-            self.center = "text"
-            self.show_text("before the first call", start_lines(incident))
+        self._show_start(incident)
 
-    def show_text(self, title: str, prose: Prose) -> None:
+    def _show_start(self, incident: Incident) -> None:
+        """In place of the grid, what there is before the first call; the grid as soon as there is one."""
+        if self.grid.plane is None and (self.center == "grid" or self.waiting_for_calls):
+            self.show_text("before the first call", start_lines(incident), top=not self.waiting_for_calls)
+            if not self.waiting_for_calls:
+                self.waiting_for_calls, self.center = True, "text"
+                self.share_out()
+                self.prose("text").focus()
+        elif self.waiting_for_calls and self.grid.plane is not None:
+            self.waiting_for_calls = False
+            if self.center == "text":
+                self.center = "grid"
+                self.share_out()
+                self.grid.focus()
+
+    def show_text(self, title: str, prose: Prose, *, top: bool = True) -> None:
         self.say_title("text", title)
-        self.prose("text").show(prose)
+        self.prose("text").show(prose, top=top)
 
     def show_frame(self) -> None:
         """Titles of the panes, and under the grid what its glyphs mean."""
@@ -191,7 +204,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def _show_legend(self, plane: Plane) -> None:
         room = self.grid.size.width - 2
         parts: list[str] = []
-        for glyph, what in legend(plane.codes(), self.ascii):
+        for glyph, what in legend(plane.codes(), self.ascii):  # worst first: what does not fit is what everybody knows
             part = f"{glyph} {what.word}"
             if sum(len(each) + 2 for each in parts) + len(part) <= room:
                 parts.append(part)

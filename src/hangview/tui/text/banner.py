@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line
-from hangview.tui.text.common import ROLE_TONES, role_word
+from hangview.tui.text.common import ROLE_TONES, missing_groups, role_word
 
 if TYPE_CHECKING:
     from hangview.incident import Finding, Incident
@@ -87,13 +86,10 @@ def context(incident: Incident, *, room: int = 3) -> Line:
     if waiting:
         noun = "waiting because of it" if incident.leads else "waiting"
         parts.append(Span(f"{noun}: {count(len(waiting), 'rank')} in {count(len(groups), 'group')}", Tone.WAITING))
-    by_reason: defaultdict[str, list[int]] = defaultdict(list)
-    for rank, reason in incident.coverage.missing.items():
-        by_reason[reason].append(rank)
-    for reason, ranks in sorted(by_reason.items(), key=lambda each: each[1])[:room]:
-        parts.append(Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN))
-    if len(by_reason) > room:
-        parts.append(Span(f"and {len(by_reason) - room} more reasons", Tone.UNKNOWN))
+    missing = missing_groups(incident)
+    parts += [Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN) for reason, ranks in missing[:room]]
+    if len(missing) > room:
+        parts.append(Span(f"and {count(len(missing) - room, 'more reason')}", Tone.UNKNOWN))
     notes = sum(finding.role is Role.NOTE for finding in incident.findings)
     if notes:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))

@@ -69,13 +69,10 @@ def findings_at(incident: Incident, call: Call) -> list[Finding]:
 
 def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None = None) -> Prose:
     """The whole pane for one call, worst first; ``rank`` is under the cursor, ``told`` a finding that is on screen already."""
-    lines: list[Line] = []
+    lines = [*_side_lines(call), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
     for finding in [each for each in findings_at(incident, call) if each is not told][:3]:
         word = role_word(incident, finding)
         lines.append(line((f"{word}  ", ROLE_TONES[finding.role]), finding.summary, hang=len(word) + 2))
-    lines += _side_lines(call)
-    lines += _state_lines(incident, call)
-    lines += _last_seen(incident, call, rank)
     if not call.cells:
         lines.append(line(("no member has a call at this seq: the number was not used", Tone.UNKNOWN)))
     return tuple(lines)

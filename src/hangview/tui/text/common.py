@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,15 @@ def lane_name(incident: Incident, group: int | None, lane: str | None) -> str:
     found = group_of(incident, group)
     name = found.label if found else "no group"
     return name if lane in (None, COLLECTIVE) else f"{name} {lane}"
+
+
+def missing_groups(incident: Incident) -> list[tuple[str, tuple[int, ...]]]:
+    """Reasons for missing dumps with their ranks, most ranks first; a file's own name before its reason is left out."""
+    names = {source.rank: source.path for source in incident.records.sources if source.rank is not None}
+    ranks: defaultdict[str, list[int]] = defaultdict(list)
+    for rank, reason in incident.coverage.missing.items():
+        ranks[reason.removeprefix(f"{names.get(rank, '')}: ")].append(rank)
+    return sorted(((reason, tuple(sorted(each))) for reason, each in ranks.items()), key=lambda each: (-len(each[1]), each[1]))
 
 
 def state_tone(state: CellState, *, differs: bool = False) -> Tone:

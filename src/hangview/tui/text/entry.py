@@ -37,7 +37,8 @@ def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
     if cell.reason:
         lines.append(field("why", cell.reason))
     if cell.state in _WOULD_TELL:
-        lines.append(field("so", (_WOULD_TELL[cell.state], Tone.UNKNOWN)))
+        tone = Tone.PLAIN if cell.state is CellState.NOT_REQUESTED else Tone.UNKNOWN
+        lines.append(field("so", (_WOULD_TELL[cell.state], tone)))
     if not cell.entries:
         lines += _newest(incident, rank)
     if len(cell.entries) > 1:

@@ -9,6 +9,7 @@ from hangview.producers import producer_of
 from hangview.schema import Source, SourceKind, SourceStatus
 from hangview.text import count, fold_ranks, size
 from hangview.tui.prose import BLANK, Line, Prose, Tone, field, item, line
+from hangview.tui.text.common import missing_groups
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
@@ -83,9 +84,6 @@ def ledger_lines(incident: Incident) -> Prose:
         names = sources[0].path if len(sources) == 1 else f"{sources[0].path} and {len(sources) - 1:,} more"
         lines.append(line((f"{kind}, {words}: {count(len(sources), 'file')}", tone), f"  {named}", hang=2))
         lines.append(line(f"    {names}", (f"  {reason}" if reason else "", Tone.UNKNOWN), hang=4))
-    by_reason: defaultdict[str, list[int]] = defaultdict(list)
-    for rank, reason in incident.coverage.missing.items():
-        by_reason[reason].append(rank)
-    for reason, missing in by_reason.items():
+    for reason, missing in missing_groups(incident):
         lines.append(line((f"no dump: ranks {fold_ranks(missing, 12)}", Tone.UNKNOWN), f"  {reason}", hang=2))
     return tuple(lines)

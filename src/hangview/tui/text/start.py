@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from hangview.schema import SourceStatus
 from hangview.text import count, fold_ranks, name_ranks
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
 from hangview.tui.text.source import ledger_lines
@@ -25,7 +26,9 @@ def start_lines(incident: Incident) -> Prose:
             BLANK,
             line("While this screen watches, dumps that appear are read by themselves; r looks again now."),
         )
-    lines: list[Line] = [line(("no collective call was recorded, so there is nothing to draw", Tone.UNKNOWN)), BLANK]
+    unread = sum(source.status is SourceStatus.GROWING for source in incident.records.sources)
+    more = f" yet; {count(unread, 'file')} still to be read" if unread else ", so there is nothing to draw"
+    lines: list[Line] = [line((f"no collective call was recorded{more}", Tone.UNKNOWN)), BLANK]
     lines += [*_groups(incident), BLANK, *_devices(incident), BLANK, *ledger_lines(incident)]
     return tuple(lines)
 
