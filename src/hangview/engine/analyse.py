@@ -133,31 +133,29 @@ def _coverage(records: Records, found: tuple[Group, ...], logs: LogEvidence | No
     return Coverage(tuple(sorted(expected)), tuple(sorted(read)), missing)
 
 
+#: Of one group, so many calls whose requests are not the same are looked at one by one.
+_LOOKED_AT = 200
+
+
 def _quiet(
     records: Records, found: tuple[Group, ...], calls: Calls, open_calls: dict[tuple[int, int], Stall]
 ) -> tuple[tuple[int, int, int, Mismatch], ...]:
     """Calls that differ between ranks although they are over: the first of each group and kind, and how many there are."""
-    table = calls.by_seq.filter(
-        pl.col("op_differs")
-        | pl.col("size_differs")
-        | pl.col("dtype_differs")
-        | (pl.col("exchange") & (pl.col("sent") != pl.col("received")))
-    )
-    out: dict[tuple[int, str], tuple[int, int, Mismatch]] = {}
-    for row in table.sort("group", "seq").iter_rows(named=True):
-        group, seq = row["group"], row["seq"]
-        stalled = open_calls.get((group, seq))
-        beyond = [s for g, s in open_calls if g == group and open_calls[g, s].mismatch and s <= seq]
-        if group in calls.unjudged or (stalled and stalled.mismatch) or beyond:
+    table = calls.by_seq.filter(pl.col("differs") | (pl.col("exchange") & (pl.col("sent") != pl.col("received"))))
+    bound: dict[int, int] = {}  # from its stalled mismatch on, a group's calls are no news
+    for (group, seq), stall in open_calls.items():
+        if stall.mismatch is not None:
+            bound[group] = min(seq, bound.get(group, seq))
+    out: dict[tuple[int, Kind], tuple[int, int, Mismatch]] = {}
+    looked: dict[int, int] = {}
+    for group, seq in table.select("group", "seq").iter_rows():
+        looked[group] = looked.get(group, 0) + 1
+        if group in calls.unjudged or seq >= bound.get(group, seq + 1) or looked[group] > _LOOKED_AT:
             continue
-        kind = "op" if row["op_differs"] else "size" if row["size_differs"] or row["exchange"] else "dtype"
-        if (group, kind) in out:
-            first, count, found_mismatch = out[group, kind]
-            out[group, kind] = (first, count + 1, found_mismatch)
-            continue
-        mismatch = stalls.mismatch(records, found[group], calls.at(group, seq).iter_rows(named=True), calls, 0)
-        if mismatch is not None:
-            out[group, kind] = (seq, 1, mismatch)
+        differs = stalls.mismatch(records, found[group], calls.at(group, seq).iter_rows(named=True), calls, 0)
+        if differs is not None:
+            first, count, shown = out.get((group, differs.kind), (seq, 0, differs))
+            out[group, differs.kind] = (first, count + 1, shown)
     return tuple(
         (group, seq, count, mismatch) for (group, _), (seq, count, mismatch) in sorted(out.items(), key=lambda x: x[0])
     )

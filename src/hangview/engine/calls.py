@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine import compare
-from hangview.engine.readings import COLLECTIVE, DONE, OPEN, P2P
+from hangview.engine.readings import COLLECTIVE, OPEN, P2P
 from hangview.schema import CellState, SourceStatus
 
 if TYPE_CHECKING:
@@ -21,52 +21,66 @@ ENDED = int(CellState.ENDED)
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """``rows``: one row per (group, seq, rank) of a collective lane, columns source, position, record_id,
-    op, signature, stack, reading, created_ns, completed_ns, key (index into ``keys``), op_key, size_key, dtype_key, sent,
-    received, parts (number of records).
+    """``rows``: one row per (group, seq, rank) of a collective lane, as narrow as two million of them ask for: source,
+    position, op, signature, stack, family, reading, issued, ``key`` (index into ``keys``; null: not compared)
+    and ``row`` (index into the entries). :meth:`detail` adds the rest where it is looked at.
 
-    ``by_seq``: one row per (group, seq): n, n_open, n_completed, op/size/dtype agreement flags, sent and received totals.
+    ``by_seq``: one row per (group, seq): n, n_open, n_completed, n_done, n_ended, ``differs`` (keys of any kind), ``full`` (an
+    operation that needs every member), ``exchange`` and for these the totals ``sent`` and ``received``.
     ``unjudged``: groups whose collective numbers do not correspond between ranks, with the reason.
     """
 
     rows: pl.DataFrame
     by_seq: pl.DataFrame
     keys: tuple[Key, ...]
+    entries: pl.DataFrame
     unjudged: dict[int, str]
 
     def at(self, group: int, seq: int) -> pl.DataFrame:
-        """The rows of one call, ascending by rank."""
-        return self.rows.filter((pl.col("group") == group) & (pl.col("seq") == seq)).sort("rank")
+        """The rows of one call with their details, ascending by rank."""
+        return self.detail(self.rows.filter((pl.col("group") == group) & (pl.col("seq") == seq)).sort("rank"))
+
+    def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
+        wanted = self.entries[rows["row"].to_numpy()].select("record_id", "created_ns", "completed_ns")
+        return rows.hstack(wanted)
 
 
 def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ...]) -> Calls:
     """Calls of all groups. ``entries`` is what ``readings.read`` gives."""
-    wanted = (
-        "group", "seq", "rank", "source", "position", "record_id", "op", "signature", "stack", "family", "reading",
-        "created_ns", "completed_ns", "issued",
-    )  # fmt: skip
-    lane = entries.filter((pl.col("lane") == COLLECTIVE) & pl.col("seq").is_not_null() & pl.col("group").is_not_null())
-    rows = lane.select(*wanted, parts=pl.lit(1, dtype=pl.UInt32))
+    wanted = ("group", "rank", "source", "position", "op", "signature", "stack", "family", "reading", "issued")
+    rows = (
+        entries.lazy()
+        .select(*wanted, "lane", pl.col("seq").cast(pl.Int32), row=pl.int_range(pl.len(), dtype=pl.UInt32))
+        .filter((pl.col("lane") == COLLECTIVE) & pl.col("seq").is_not_null() & pl.col("group").is_not_null())
+        .drop("lane")
+        .collect()
+    )
     rows, extra = _merge_batches(records, rows, family_names)
-    pairs = rows.select("op", "signature").unique().rows()
-    table, keys = compare.key_table(records, pairs, extra)
-    rows = rows.join(table, on=["op", "signature"], how="left", maintain_order="left")
+    table, keys = compare.key_table(records, rows.select("op", "signature").unique().rows(), extra)
+    rows = rows.join(table.select("op", "signature", "key"), on=["op", "signature"], how="left", maintain_order="left")
     rows = _doubtful(records, rows)
-    return Calls(rows, _by_seq(rows, family_names), keys, _unjudged(entries))
+    return Calls(rows, _by_seq(rows, table, family_names), keys, entries, _unjudged(entries))
 
 
 def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str, ...]) -> tuple[pl.DataFrame, dict[int, Key]]:
     """One row for the several records that a coalesced call leaves on a rank; its closing entry carries the state."""
-    key = ["group", "seq", "rank"]
-    repeated = rows.group_by(key).len().filter(pl.col("len") > 1).drop("len")
-    if repeated.is_empty():
+    place = ["group", "rank", "seq"]
+    # one integer in place of three keys: a false match only sends a row the slow way
+    rank, group, seq = (pl.col(name).cast(pl.UInt64) for name in ("rank", "group", "seq"))
+    packed = rank * 2**48 + group * 2**30 + seq
+    repeated = rows.select(twice=packed.is_duplicated())["twice"]
+    if not repeated.any():
         return rows, {}
-    many = rows.join(repeated, on=key, how="semi").sort(*key, "position")
+    many = rows.filter(repeated).sort(*place, "position")
     extra: dict[int, Key] = {}
     known: dict[tuple[object, ...], int] = {}
     merged = []
-    for _, part in many.group_by(key, maintain_order=True):
+    for _, part in many.group_by(place, maintain_order=True):
         items = part.rows(named=True)
+        if len(items) == 1:
+            merged.append(items[0])
+            continue
         closing = next((x for x in reversed(items) if records.ops[x["op"]].closes_batch), None)
         members = [x for x in items if x is not closing]
         shown = tuple((x["op"], x["signature"]) for x in members)
@@ -78,9 +92,8 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
             extra[number] = compare.combine([compare.key_of(records.ops[op], records.signatures[s]) for op, s in shown], name)
         open_parts = [x for x in items if x["reading"] in OPEN]
         last = closing or (open_parts or items)[-1]
-        merged.append({**last, "signature": known[identity], "created_ns": items[0]["created_ns"], "parts": len(items)})
-    single = rows.join(repeated, on=key, how="anti")
-    return pl.concat([single, pl.DataFrame(merged, schema=rows.schema)]), extra
+        merged.append({**last, "signature": known[identity]})
+    return pl.concat([rows.filter(~repeated), pl.DataFrame(merged, schema=rows.schema)]), extra
 
 
 def _doubtful(records: Records, rows: pl.DataFrame) -> pl.DataFrame:
@@ -89,33 +102,40 @@ def _doubtful(records: Records, rows: pl.DataFrame) -> pl.DataFrame:
     if not cut:
         return rows
     last = pl.col("source").is_in(cut) & (pl.col("position") == pl.col("position").max().over("source"))
-    return rows.with_columns(
-        pl.when(last).then(None).otherwise(pl.col(name)).alias(name) for name in ("op_key", "size_key", "dtype_key")
-    )
+    return rows.with_columns(key=pl.when(~last).then("key"))
 
 
-def _by_seq(rows: pl.DataFrame, family_names: tuple[str, ...]) -> pl.DataFrame:
+def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ...]) -> pl.DataFrame:
     full = [i for i, name in enumerate(family_names) if name in compare.FULL]
     exchange = [i for i, name in enumerate(family_names) if name == "all_to_all"]
-    reading = pl.col("reading")
-    return (
-        rows.group_by("group", "seq")
+    reading, family = pl.col("reading"), pl.col("family")
+    calls = (
+        rows.lazy()
+        .group_by("group", "seq")
         .agg(
             n=pl.len().cast(pl.Int32),
             n_open=reading.is_in(OPEN).sum().cast(pl.Int32),
             n_completed=(reading == COMPLETED).sum().cast(pl.Int32),
-            n_done=reading.is_in(DONE).sum().cast(pl.Int32),
             n_ended=(reading == ENDED).sum().cast(pl.Int32),
-            op_differs=pl.col("op_key").min() != pl.col("op_key").max(),
-            size_differs=pl.col("size_key").min() != pl.col("size_key").max(),
-            dtype_differs=pl.col("dtype_key").min() != pl.col("dtype_key").max(),
-            sent=pl.col("sent").sum(),
-            received=pl.col("received").sum(),
-            exchange=pl.col("family").is_in(exchange).all(),
-            full=pl.col("family").is_in(full).all(),
+            differs=(pl.col("key").min() != pl.col("key").max()).fill_null(value=False),
+            family=family.min(),
+            same=family.min() == family.max(),
         )
-        .with_columns(pl.col("op_differs", "size_differs", "dtype_differs").fill_null(value=False))
+        .with_columns(full=pl.col("same") & family.is_in(full), exchange=pl.col("same") & family.is_in(exchange))
+        .drop("family", "same")
         .sort("group", "seq")
+        .collect()
+    )
+    if not exchange:
+        return calls.with_columns(sent=pl.lit(0, dtype=pl.Int64), received=pl.lit(0, dtype=pl.Int64))
+    moved = (
+        rows.filter(family.is_in(exchange) & pl.col("key").is_not_null())
+        .join(table.drop("key"), on=["op", "signature"])
+        .group_by("group", "seq")
+        .agg(pl.col("sent").sum(), pl.col("received").sum())
+    )
+    return calls.join(moved, on=["group", "seq"], how="left", maintain_order="left").with_columns(
+        pl.col("sent", "received").fill_null(0)
     )
 
 

@@ -106,6 +106,6 @@ def _common(calls: Calls, column: str) -> pl.DataFrame:
     whole = calls.by_seq.filter((pl.col("n") > 1) & (pl.col("n_open") == 0) & pl.col("full")).select("group", "seq", "n")
     newest = whole.group_by("group").agg(newest=pl.col("seq").max(), most=pl.col("n").max())
     whole = whole.join(newest, on="group").filter((pl.col("seq") > pl.col("newest") - _CALLS) & (pl.col("n") == pl.col("most")))
-    rows = calls.rows.filter(pl.col(column).is_not_null()).join(whole, on=["group", "seq"])
+    rows = calls.detail(calls.rows.join(whole, on=["group", "seq"])).filter(pl.col(column).is_not_null())
     middle = pl.col(column).median().over("group", "seq")
     return rows.select("group", "seq", "rank", "reading", "n", "newest", apart=pl.col(column) - middle)

@@ -7,7 +7,7 @@ shape are the same on the wire. NCCL asks for equal count and dtype on all ranks
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -36,8 +36,9 @@ class Key:
     op: str
     sizes: tuple[int, ...] | None
     dtypes: tuple[str, ...] | None
-    sent: int  #: elements in all inputs
-    received: int  #: elements in all outputs
+    sent: int = field(default=0, compare=False)  #: elements in all inputs
+    received: int = field(default=0, compare=False)  #: elements in all outputs
+    parts: int = field(default=1, compare=False)  #: records that it combines
 
 
 def key_of(op: Op, signature: Signature) -> Key:
@@ -79,37 +80,31 @@ def combine(parts: Sequence[Key], closing: str | None) -> Key:
     dtypes = sorted({d for part in parts for d in (part.dtypes or ())})
     ops = sorted({part.op for part in parts})
     op = f"coalesced {closing}" if closing and closing != "batch_end" else "+".join(ops) if ops else "batch_end"
-    return Key(op, sizes or None, tuple(dtypes) or None, sum(p.sent for p in parts), sum(p.received for p in parts))
+    return Key(
+        op,
+        sizes or None,
+        tuple(dtypes) or None,
+        sum(p.sent for p in parts),
+        sum(p.received for p in parts),
+        len(parts) + bool(closing),
+    )
 
 
 def key_table(
     records: Records, pairs: Iterable[tuple[int, int]], extra: Mapping[int, Key]
 ) -> tuple[pl.DataFrame, tuple[Key, ...]]:
-    """Integer ids of the parts of the keys of distinct (op, signature) pairs, to be joined to calls.
+    """Keys of distinct (op, signature) pairs as integers, equal keys with equal numbers.
 
-    Columns ``op``, ``signature``, ``op_key``, ``size_key``, ``dtype_key`` (null: not judged), ``sent``, ``received``, ``key``;
-    ``extra`` gives the keys of combined signatures, whose op column is then ignored.
+    Columns ``op``, ``signature``, ``key``, ``sent``, ``received``; ``extra`` gives the keys of combined signatures. What a
+    record sends and receives is no part of its key: uneven splits of an all-to-all are legal.
     """
-    keys: list[Key] = []
+    known: dict[Key, int] = {}
     rows = []
-    ids: tuple[dict[object, int], dict[object, int], dict[object, int]] = ({}, {}, {})
     for op, signature in sorted(pairs):
         key = extra.get(signature) or key_of(records.ops[op], records.signatures[signature])
-        parts: tuple[object, object, object] = (key.op, key.sizes, key.dtypes)
-        numbers = [None if p is None else ids[i].setdefault(p, len(ids[i])) for i, p in enumerate(parts)]
-        rows.append((op, signature, *numbers, key.sent, key.received, len(keys)))
-        keys.append(key)
-    schema = {
-        "op": pl.UInt32,
-        "signature": pl.UInt32,
-        "op_key": pl.UInt32,
-        "size_key": pl.UInt32,
-        "dtype_key": pl.UInt32,
-        "sent": pl.Int64,
-        "received": pl.Int64,
-        "key": pl.UInt32,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row"), tuple(keys)
+        rows.append((op, signature, known.setdefault(key, len(known)), key.sent, key.received))
+    schema = {"op": pl.UInt32, "signature": pl.UInt32, "key": pl.UInt32, "sent": pl.Int64, "received": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row"), tuple(known)
 
 
 def describe(signature: Signature, family: str = "") -> str:

@@ -96,11 +96,14 @@ def resolve(records: Records) -> Grouping:
     keys = sorted({same.get(k, k) for k in said}, key=lambda k: (-len(k[1]), _natural(k[0]), sorted(k[1]), k[2]))
     ids = {key: i for i, key in enumerate(keys)}
     ids.update({k: ids[kept] for k, kept in same.items()})
+    descs: dict[Key, set[str]] = defaultdict(set)
+    for key, told in said.items():
+        descs[same.get(key, key)].update(told)
     groups = tuple(
         Group(
             id=i,
             name=key[0],
-            desc=_description(d for k, v in said.items() if same.get(k, k) == key for d in v),
+            desc=_description(descs[key]),
             ranks=min(order[key]) if order[key] else tuple(sorted(key[1])),
             inferred=key in inferred,
         )

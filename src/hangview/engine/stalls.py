@@ -106,8 +106,9 @@ def _rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int]
     out: dict[tuple[int, int], list[dict[str, Any]]] = {place: [] for place in places}
     if not places:
         return out
-    table = pl.DataFrame(sorted(places), schema={"group": pl.Int32, "seq": pl.Int64}, orient="row")
-    for row in calls.rows.join(table, on=["group", "seq"], how="semi").sort("group", "seq", "rank").iter_rows(named=True):
+    table = pl.DataFrame(sorted(places), schema={"group": pl.Int32, "seq": pl.Int32}, orient="row")
+    found = calls.detail(calls.rows.join(table, on=["group", "seq"], how="semi").sort("group", "seq", "rank"))
+    for row in found.iter_rows(named=True):
         out[row["group"], row["seq"]].append(row)
     return out
 
@@ -174,24 +175,21 @@ def mismatch(
     records: Records, group: Group, rows: Iterable[Mapping[str, Any]], calls: Calls, unobserved: int
 ) -> Mismatch | None:
     """What the members' requests of one call disagree on: first the operation, then sizes, then dtypes."""
-    rows = list(rows)
-    if len(rows) < 2:
+    judged = [(row, calls.keys[row["key"]]) for row in rows if row["key"] is not None]
+    if len(judged) < 2:
         return None
-    for kind, column in (
-        (Kind.DIFFERENT_OP, "op_key"),
-        (Kind.DIFFERENT_SIZE, "size_key"),
-        (Kind.DIFFERENT_DTYPE, "dtype_key"),
-    ):
-        judged = [row for row in rows if row[column] is not None]
-        if len({row[column] for row in judged}) > 1:
-            members = {row["rank"]: (_op_name(records, row), row[column], _text(records, calls, row)) for row in judged}
+    for kind, part in ((Kind.DIFFERENT_OP, "op"), (Kind.DIFFERENT_SIZE, "sizes"), (Kind.DIFFERENT_DTYPE, "dtypes")):
+        said = {row["rank"]: (row, getattr(key, part)) for row, key in judged if getattr(key, part) is not None}
+        if len({value for _, value in said.values()}) > 1:
+            members = {rank: (_op_name(records, row), value, _text(records, calls, row)) for rank, (row, value) in said.items()}
             found = compare.sides(members, unobserved)
             minority = [r for side in found[1:] for r in side.ranks] if found[0].reference else []
             return Mismatch(kind, found, tuple(sorted(minority)))
-    if all(calls.keys[row["key"]].op == "all_to_all" for row in rows) and len(rows) == len(group.ranks):
-        sent, received = sum(row["sent"] for row in rows), sum(row["received"] for row in rows)
+    if all(key.op == "all_to_all" for _, key in judged) and len(judged) == len(group.ranks):
+        moved = [compare.key_of(records.ops[row["op"]], records.signatures[row["signature"]]) for row, _ in judged]
+        sent, received = sum(key.sent for key in moved), sum(key.received for key in moved)
         if sent != received:
-            found = compare.sides({row["rank"]: (_op_name(records, row), 0, "") for row in rows}, 1)
+            found = compare.sides({row["rank"]: (_op_name(records, row), 0, "") for row, _ in judged}, 1)
             detail = (
                 f"all inputs sum to {sent:,} elements, all outputs to {received:,}; the split between pairs is not recorded"
             )
@@ -208,4 +206,4 @@ def _text(records: Records, calls: Calls, row: Mapping[str, Any]) -> str:
     if row["signature"] < len(records.signatures):
         return compare.describe(records.signatures[row["signature"]], records.ops[row["op"]].family)
     key = calls.keys[row["key"]]
-    return f"{row['parts']} records, in {key.sent:,} → out {key.received:,}"
+    return f"{key.parts} records, in {key.sent:,} → out {key.received:,}"

@@ -87,9 +87,7 @@ class View:
 
     def _differing(self, group: int) -> list[tuple[int, int]]:
         """(rank, seq) of requests that are not the majority's, as far as there are few enough to look at one by one."""
-        flagged = self._calls.by_seq.filter(
-            (pl.col("group") == group) & (pl.col("op_differs") | pl.col("size_differs") | pl.col("dtype_differs"))
-        )["seq"].to_list()
+        flagged = self._calls.by_seq.filter((pl.col("group") == group) & pl.col("differs"))["seq"].to_list()
         out: list[tuple[int, int]] = []
         for seq in flagged[:500]:
             found = self._mismatch(group, seq)

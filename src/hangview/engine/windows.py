@@ -88,16 +88,24 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
 
 def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
     reading, seq = pl.col("reading"), pl.col("seq")
-    table = calls.rows.group_by("group", "rank").agg(
-        oldest=seq.min(),
-        newest=seq.max(),
-        newest_record=pl.col("record_id").filter(seq == seq.max()).last(),
-        last_done=seq.filter(reading.is_in(DONE)).max(),
-        open_seq=seq.filter(reading.is_in(OPEN)).min(),
-        open_position=pl.col("position")
-        .filter(reading.is_in(OPEN))
-        .get(seq.filter(reading.is_in(OPEN)).arg_min(), null_on_oob=True),
+    table = (
+        calls.rows.lazy()
+        .group_by("group", "rank")
+        .agg(
+            oldest=seq.min(),
+            newest=seq.max(),
+            last_row=pl.col("row").get(seq.arg_max()),
+            last_done=seq.filter(reading.is_in(DONE)).max(),
+        )
+        .collect()
     )
+    table = table.with_columns(newest_record=calls.entries["record_id"].gather(table["last_row"].to_numpy())).drop("last_row")
+    still = (
+        calls.rows.filter(reading.is_in(OPEN))
+        .group_by("group", "rank")
+        .agg(open_seq=seq.min(), open_position=pl.col("position").get(seq.arg_min()))
+    )
+    table = table.join(still, on=["group", "rank"], how="left")
     return {(r["group"], r["rank"]): r for r in table.iter_rows(named=True)}
 
 
@@ -286,9 +294,9 @@ def _proved(found: Windows, calls: Calls, inferred: set[int]) -> dict[int, int]:
     records are left out; and, where a recorder only says "over", by a rank that ended a call and then ended a later one: after
     a call that failed it would not have gone on.
     """
-    whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full") & ~pl.col("op_differs"))
+    whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full"))
     limit: dict[int, int] = dict(whole.group_by("group").agg(pl.col("seq").max()).iter_rows())
-    over = calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full") & ~pl.col("op_differs"))
+    over = calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full"))
     for group, seqs in over.group_by("group").agg(pl.col("seq").sort()).iter_rows():
         if len(seqs) > 1:
             limit[group] = max(limit.get(group, 0), seqs[-2])
