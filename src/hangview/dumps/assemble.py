@@ -98,8 +98,8 @@ def _without_local_numbers(sources: list[Source], places: list[Place]) -> tuple[
 
 def _counted(source: int, ledger: Source, place: Place, library: str | None) -> Counted:
     decoded, facts = _both(place)
-    whole = ledger.status is SourceStatus.READ and not ledger.only_active
-    return Counted(source, decoded.statuses, facts.producer(library), whole, facts.issued_only)
+    cut = ledger.status is SourceStatus.CUT
+    return Counted(source, decoded.statuses, facts.producer(library), cut, ledger.only_active, facts.issued_only)
 
 
 def _both(place: Place) -> tuple[Decoded, Facts]:

@@ -34,12 +34,13 @@ _PIPELINE = re.compile(r"pipeline|(?:^|[^a-z])(?:pp|pipe)(?:[^a-z]|$)", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One dump's counters with what is needed to read them. ``whole``: neither cut nor only-active."""
+    """One dump's counters with what is needed to read them."""
 
     source: int
     statuses: tuple[RawStatus, ...]
     producer: Producer | None
-    whole: bool
+    cut: bool
+    only_active: bool
     issued_only: bool
 
 
@@ -144,8 +145,10 @@ def _comparable(
                 continue
             elif abs(enqueued - stand.newest) <= 1:
                 agree.add(key)  # one ahead is a call whose launch has not returned yet (nccl)
-            elif c.whole or enqueued < stand.newest or (completed or 0) > stand.newest:
+            elif enqueued < stand.newest or not (c.cut or c.only_active):
                 against.add(key)
+            elif not c.cut and (completed or 0) > stand.newest:
+                against.add(key)  # what an only-active dump holds is unfinished
     return agree - against
 
 

@@ -19,8 +19,8 @@ def shifts(
     """The size of a replica (0 when there are none) and, for each file, what to add to the ranks of its groups.
 
     ``numbers`` are ranks by file name, ``defaults`` the members of each file's default group. Replicas are assumed only where
-    some file is outside its own default group, all default groups are 0 … n - 1 of one n, and every replica but the last
-    of n files at most could be whole. ``forced`` is the size given by the user.
+    some file is outside its own default group and all default groups are 0 … n - 1 of one n. ``forced`` is the size given by
+    the user.
     """
     if forced is not None and forced > 0:
         return forced, [0 if number is None else number // forced * forced for number in numbers]
