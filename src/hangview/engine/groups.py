@@ -16,9 +16,11 @@ from hangview.incident import Group
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hangview.schema import GroupConfig, Records
+
+    SetOf = Callable[[tuple[int, ...]], frozenset[int]]
 
 DEFAULT_DESC = "default_pg"
 
@@ -60,14 +62,15 @@ Key = tuple[str, frozenset[int], int]
 def resolve(records: Records) -> Grouping:
     """Groups of a set of records, ordered by size (largest first), then name and members: never by file order."""
     rank_of = {i: s.rank for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
-    config_of, by_name = _configs(records, rank_of)
+    set_of = _member_sets()
+    config_of, by_name = _configs(records, rank_of, set_of)
     places = _places(records)
 
     said: dict[Key, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))  # descriptions, and the ranks that give them
     order: dict[Key, set[tuple[int, ...]]] = defaultdict(set)
     for config in records.configs:
         if config.ranks and config.source in rank_of:
-            key = (config.name, frozenset(config.ranks), 0)
+            key = (config.name, set_of(config.ranks), 0)
             said[key][_filled(config.desc)].add(rank_of[config.source])
             order[key].add(config.ranks)
     key_of: dict[tuple[int, int, int | None], Key] = {}
@@ -82,7 +85,7 @@ def resolve(records: Records) -> Grouping:
         else:
             loose[name, _filled(desc), nth].append(place)
     inferred: set[Key] = set()
-    world = _world(records, rank_of)
+    world = _world(records, rank_of, set_of)
     for (name, desc, nth), found in loose.items():
         members = world if desc == DEFAULT_DESC else frozenset(rank_of[source] for source, *_ in found)
         key = (name, members, nth)
@@ -110,12 +113,29 @@ def resolve(records: Records) -> Grouping:
         for i, key in enumerate(keys)
     )
     configured = frozenset(
-        (c.source, ids[c.name, frozenset(c.ranks), 0]) for c in records.configs if c.ranks and c.source in rank_of
+        (c.source, ids[c.name, set_of(c.ranks), 0]) for c in records.configs if c.ranks and c.source in rank_of
     )
     rows = sorted(((*place, ids[key]) for place, key in key_of.items()), key=lambda r: (r[0], r[1], r[2] or 0))
     schema = {"source": pl.UInt32, "label": pl.UInt32, "pg_id": pl.Int32, "group": pl.Int32}
-    disputes = (*_about_members(records.configs, rank_of, ids), *_about_names(said, same, ids), *_about_descriptions(said, ids))
+    disputes = (
+        *_about_members(records.configs, rank_of, ids, set_of),
+        *_about_names(said, same, ids),
+        *_about_descriptions(said, ids),
+    )
     return Grouping(groups, pl.DataFrame(rows, schema=schema, orient="row"), configured, disputes)
+
+
+def _member_sets() -> SetOf:
+    """Member sets by rank list, each made once: a thousand ranks give the list of all thousand a thousand times."""
+    known: dict[tuple[int, ...], frozenset[int]] = {}
+
+    def set_of(ranks: tuple[int, ...]) -> frozenset[int]:
+        found = known.get(ranks)
+        if found is None:
+            found = known[ranks] = frozenset(ranks)
+        return found
+
+    return set_of
 
 
 def _places(records: Records) -> dict[tuple[int, int, int | None], int]:
@@ -154,12 +174,12 @@ def _other_names(said: Mapping[Key, Mapping[str, set[int]]]) -> dict[Key, Key]:
 
 
 def _configs(
-    records: Records, rank_of: dict[int, int]
+    records: Records, rank_of: dict[int, int], set_of: SetOf
 ) -> tuple[dict[tuple[int, str], frozenset[int]], dict[str, set[frozenset[int]]]]:
     own: dict[tuple[int, str], frozenset[int]] = {}
     by_name: dict[str, set[frozenset[int]]] = defaultdict(set)
     for config in records.configs:
-        ranks = frozenset(config.ranks)
+        ranks = set_of(config.ranks)
         if not ranks or config.source not in rank_of:
             continue
         by_name[config.name].add(ranks)
@@ -174,12 +194,12 @@ def _told_by_others(views: set[frozenset[int]] | tuple[()], rank: int) -> frozen
     return mine[0] if len(mine) == 1 else None
 
 
-def _world(records: Records, rank_of: dict[int, int]) -> frozenset[int]:
+def _world(records: Records, rank_of: dict[int, int], set_of: SetOf) -> frozenset[int]:
     """Every rank that is known of: files and members."""
     ranks = set(rank_of.values())
     ranks.update(s.rank for s in records.sources if s.rank is not None and s.kind == "dump" and s.status != "other_attempt")
-    for config in records.configs:
-        ranks.update(config.ranks)
+    for known in {set_of(config.ranks) for config in records.configs}:
+        ranks.update(known)
     return frozenset(ranks)
 
 
@@ -202,13 +222,15 @@ def _views(said: Mapping[str, Iterable[int]]) -> tuple[tuple[str, tuple[int, ...
     return tuple(ordered)
 
 
-def _about_members(configs: tuple[GroupConfig, ...], rank_of: dict[int, int], ids: Mapping[Key, int]) -> tuple[Dispute, ...]:
+def _about_members(
+    configs: tuple[GroupConfig, ...], rank_of: dict[int, int], ids: Mapping[Key, int], set_of: SetOf
+) -> tuple[Dispute, ...]:
     """Names for which a rank's own members differ from those that a fellow member gives it."""
     views: dict[str, dict[frozenset[int], set[int]]] = defaultdict(lambda: defaultdict(set))
     for config in configs:
         rank = rank_of.get(config.source)
         if config.ranks and rank is not None and rank in config.ranks:
-            views[config.name][frozenset(config.ranks)].add(rank)
+            views[config.name][set_of(config.ranks)].add(rank)
     out = []
     for name, by_members in sorted(views.items()):
         crossing = {

@@ -130,12 +130,9 @@ def _idle(records: Records) -> frozenset[int]:
 
     Counters stand before the entries, so a cut file still has them; only then does it show that its rank waits for nobody.
     """
-    out = set()
-    for source in {s.source for s in records.statuses}:
-        mine = [s for s in records.statuses if s.source == source]
-        if all(s.enqueued is not None and s.enqueued == s.completed for s in mine):
-            out.add(source)
-    return frozenset(out)
+    known = {s.source for s in records.statuses}
+    busy = {s.source for s in records.statuses if s.enqueued is None or s.enqueued != s.completed}
+    return frozenset(known - busy)
 
 
 def _libraries(records: Records, entries: pl.DataFrame) -> tuple[dict[int, str], dict[int, str]]:
