@@ -178,6 +178,24 @@ def _mark(scratch: _Scratch, size: int, offset: int, blocks: npt.NDArray[np.uint
     return int(np.count_nonzero(scratch.buffer[:size] == _NEWLINE))
 
 
+class Marker:
+    """The same filter over bytes in memory, for what cannot be read at any place."""
+
+    def __init__(self) -> None:
+        self._scratch = _Scratch()
+
+    def holds(self, data: bytes) -> bool:
+        """Whether a phrase is in ``data``; one that lies across a multiple of CHUNK may be missed."""
+        blocks = np.zeros(CHUNK // BLOCK, dtype=np.uint8)
+        for start in range(0, len(data), CHUNK):
+            part = data[start : start + CHUNK]
+            self._scratch.data[: len(part)] = part
+            _mark(self._scratch, len(part), 0, blocks)
+            if blocks.any():
+                return True
+        return False
+
+
 def _is_there(view: memoryview, start: int, phrase: bytes) -> bool:
     """Whether ``phrase`` is at ``start``; taken for granted where it reaches over the edge of the chunk."""
     end = start + len(phrase)

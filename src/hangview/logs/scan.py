@@ -14,6 +14,7 @@ from hangview.logs.events import Event, Fatal, LogScan, Raised, Said, StackSeen,
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
+from hangview.logs.packed import GZIP, ZSTD, PackedLog
 from hangview.logs.prefilter import WHOLE, find_windows
 from hangview.logs.tracebacks import (
     PY_SPY_PROCESS,
@@ -44,8 +45,8 @@ _TEXT = 2_000
 
 #: What a line must hold to be worth matching; one expression, so that ordinary output costs little.
 _MARKS = (
-    r"Watchdog|atchdog (?:thread|got)|at (?:NCCL )?work|\[TC\]|dump signal|monitor timed out|async exception|blocking wait|signal dumping"
-    r"|to dump debug|dumping trace|Stack trace of|Flight [Rr]ecorder d|debug info|nccl trace"
+    r"Watchdog|atchdog (?:thread|got)|at (?:NCCL )?work|\[TC\]|dump signal|monitor timed out|async exception|blocking wait"
+    r"|signal dumping|to dump debug|dumping trace|Stack trace of|Flight [Rr]ecorder d|debug info|nccl trace"
     r"|\[rank\d+\]: |Traceback|most recent call|terminate called|what\(\)|Fatal Python"
     r"|exitcode|closing signal|ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:"
     r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
@@ -79,9 +80,11 @@ def scan_log(file: LogFile) -> LogScan:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             return replace(from_path, problem="no regular file: left alone")
+        if os.pread(fd, 4, 0).startswith((GZIP, ZSTD)):
+            return _scan_packed(fd, file, from_path)
         return _scan_open(fd, status.st_size, file, from_path)
     except OSError as error:
-        return replace(from_path, problem=f"reading stopped: {error.strerror}")
+        return replace(from_path, problem=f"reading stopped: {error.strerror or error}")
     finally:
         os.close(fd)
 
@@ -106,6 +109,23 @@ def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogSc
         left = size(found.left_out)
         notes += (f"more lines of interest than are read at once: {left} between the first and the last were left out",)
     return scanner.result(replace(from_path, size=length, lines=lines, notes=notes))
+
+
+def _scan_packed(fd: int, file: LogFile, from_path: LogScan) -> LogScan:
+    scanner = _Scanner(file.source)
+    with os.fdopen(fd, "rb", closefd=False) as packed:
+        log = PackedLog(packed)
+        small = log.small()
+        if small is not None:
+            for raw, text in _unwrapped(iter(small)):
+                scanner.feed_line(raw, text)
+        else:
+            for raw in log:
+                if scanner.wants(raw.data):
+                    for text in clean(raw.data):
+                        scanner.feed_line(raw, text)
+    scan = replace(from_path, size=log.size, lines=log.lines, problem=log.problem, notes=(*scanner.notes, "compressed"))
+    return scanner.result(scan)
 
 
 def _unwrapped(lines: Iterator[RawLine]) -> Iterator[tuple[RawLine, str]]:
