@@ -126,10 +126,7 @@ def _coverage(records: Records, found: tuple[Group, ...], logs: LogEvidence | No
         for s in records.sources
         if s.rank is not None and s.kind is SourceKind.DUMP and s.status is not SourceStatus.OTHER_ATTEMPT
     }
-    missing = {}
-    for rank in sorted(expected - read):
-        reasons = [s for s in records.sources if s.rank == rank and s.kind is SourceKind.DUMP]
-        missing[rank] = f"{reasons[0].path}: {reasons[0].reason or reasons[0].status}" if reasons else "no dump file"
+    missing = {rank: windows.why_no_dump(records, rank) for rank in sorted(expected - read)}
     return Coverage(tuple(sorted(expected)), tuple(sorted(read)), missing)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.readings import DONE, OPEN
-from hangview.schema import CellState, SourceStatus
+from hangview.schema import CellState, SourceKind, SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,7 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
         for rank in group.ranks:
             source = sources.get(rank)
             if source is None:
-                out[group.id, rank] = _nothing(group.id, rank, None, CellState.NO_DUMP, _why_no_dump(records, rank))
+                out[group.id, rank] = _nothing(group.id, rank, None, CellState.NO_DUMP, why_no_dump(records, rank))
                 continue
             row = seen.get((group.id, rank))
             counter = counters.get((group.id, rank))
@@ -225,13 +225,17 @@ def _unrecorded(
 
 def blank(records: Records, groups: tuple[Group, ...]) -> Windows:
     """Windows of groups that no dump tells of."""
-    return {(g.id, r): _nothing(g.id, r, None, CellState.NO_DUMP, _why_no_dump(records, r)) for g in groups for r in g.ranks}
+    return {(g.id, r): _nothing(g.id, r, None, CellState.NO_DUMP, why_no_dump(records, r)) for g in groups for r in g.ranks}
 
 
-def _why_no_dump(records: Records, rank: int) -> str:
-    for source in records.sources:
-        if source.rank == rank and source.kind == "dump" and source.reason:
-            return f"{source.path}: {source.reason}"
+def why_no_dump(records: Records, rank: int) -> str:
+    """Why nothing was recovered for a rank, with the file that it should have come from."""
+    mine = [s for s in records.sources if s.rank == rank and s.kind is SourceKind.DUMP]
+    for source in mine:
+        if source.status is not SourceStatus.OTHER_ATTEMPT:
+            return f"{source.path}: {source.reason or source.status}"
+    if mine:
+        return f"only files of another attempt ({mine[0].path}{' and others' if len(mine) > 1 else ''})"
     return "no dump file of this rank was found"
 
 
