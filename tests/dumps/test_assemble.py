@@ -2,13 +2,14 @@ import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hangview.dumps.assemble import assemble
 from hangview.dumps.find import find
 from hangview.dumps.read import read_file
-from hangview.schema import GroupConfig, ReadOptions, SourceKind, SourceStatus
+from hangview.schema import GroupConfig, ReadOptions, Records, Source, SourceKind, SourceStatus
 from tests.dumps.job import (
     START,
     calls,
@@ -28,11 +29,11 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 CASES = sorted(path.parent.name for path in FIXTURES.glob("*/EXPECT.json"))
 
 
-def configs(found, rank=0):
+def configs(found: Records, rank: int = 0) -> list[tuple[str, str, tuple[int, ...]]]:
     return [(c.name, c.desc, c.ranks) for c in found.configs if found.sources[c.source].rank == rank]
 
 
-def source(found, path):
+def source(found: Records, path: str) -> Source:
     return next(one for one in found.sources if one.path == path)
 
 
@@ -158,7 +159,7 @@ def test_a_description_that_says_nothing_is_taken_from_the_records(tmp_path, sai
     assert configs(records(tmp_path)) == [("0", "default_pg", (0,))]
 
 
-def gloo(rank, groups):
+def gloo(groups: dict[str, Any]) -> dict[str, Any]:
     entries = [
         *calls(2, profiling_name="gloo:all_reduce"),
         *calls(2, profiling_name="gloo:all_reduce", process_group=("hash", "split"), pg_id=1),
@@ -178,7 +179,7 @@ def gloo(rank, groups):
     ],
 )
 def test_gloos_configuration_is_kept_only_where_it_looks_right(tmp_path, groups, kept):
-    write(tmp_path / "rank_2", gloo(2, groups))
+    write(tmp_path / "rank_2", gloo(groups))
     assert configs(records(tmp_path), 2) == kept
 
 
@@ -199,7 +200,7 @@ def test_the_size_of_a_replica_can_be_given(tmp_path):
 
 
 def test_torchcomms_calls_are_numbered_per_communicator(tmp_path):
-    def call(number, comm):
+    def call(number: int, comm: str) -> dict[str, Any]:
         return entry(
             number, profiling_name="ncclx:all_reduce", process_group=(comm, "ncclx"), pg_id=ord(comm), record_id=number
         )

@@ -1,6 +1,7 @@
 import pytest
 
 from hangview.dumps.names import BadOptionError
+from hangview.schema import Records
 from tests.dumps.job import (
     HOUR,
     SECOND,
@@ -21,7 +22,7 @@ from tests.dumps.job import (
 MINUTE = 60 * SECOND
 
 
-def starts(found):
+def starts(found: Records) -> list[tuple[int, tuple[int, ...], bool]]:
     return [(start.attempt, start.ranks, start.current) for start in found.attempts]
 
 

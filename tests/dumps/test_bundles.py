@@ -4,6 +4,7 @@ import random
 import sys
 import tarfile
 import zipfile
+from typing import Any
 
 import pytest
 import zstandard
@@ -19,11 +20,11 @@ from tests.dumps.test_read import found
 LIMITS = Limits(file_bytes=1 << 20, unpacked_bytes=4 << 20)
 
 
-def unpack(data, limits=LIMITS):
+def unpack(data: bytes, limits: Limits = LIMITS) -> list[Any]:
     return list(pieces(io.BytesIO(data), form_of(data[:HEAD]), limits))
 
 
-def tar(files):
+def tar(files: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as bundle:
         for name, data in files.items():
@@ -33,7 +34,7 @@ def tar(files):
     return out.getvalue()
 
 
-def zipped(files):
+def zipped(files: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, data in files.items():

@@ -1,16 +1,20 @@
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from hangview.schema import GroupStatus
+from hangview.schema import GroupStatus, Records
 from tests.dumps.job import calls, config, dump, entry, records, status, write
 
 
-def units(found, rank=0):
+def units(found: Records, rank: int = 0) -> dict[str | None, tuple[int | None, int | None, int | None]]:
     """(enqueued, started, completed) of a rank's groups by name."""
     sources = [i for i, source in enumerate(found.sources) if source.rank == rank and source.usable]
     return {s.name: (s.enqueued, s.started, s.completed) for s in found.statuses if s.source in sources}
 
 
-def job(tmp_path, contents):
+def job(tmp_path: Path, contents: Sequence[dict[str, Any]]) -> Records:
     for rank, content in enumerate(contents):
         write(tmp_path / f"rank_{rank}", content)
     return records(tmp_path)
@@ -97,7 +101,7 @@ def test_a_cut_dumps_counters_reach_further_than_its_records(tmp_path):
     assert units(found, 0) == {"0": (40, None, 39)}
 
 
-def hook(count, library="nccl2", **changes):
+def hook(count: int, library: str = "nccl2", **changes: Any) -> list[dict[str, Any]]:
     return calls(count, profiling_name=f"{library}:all_reduce", **changes)
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from hangview.dumps.decode import decode
@@ -17,7 +19,7 @@ def facts(tmp_path):
     return make
 
 
-def p2p(name, seq=1, **changes):
+def p2p(name: str, seq: int = 1, **changes: Any) -> dict[str, Any]:
     return entry(seq, profiling_name=name, is_p2p=True, p2p_seq_id=seq, process_group=("1", "tp"), pg_id=1, **changes)
 
 
@@ -80,7 +82,7 @@ def test_the_library_of_most_entries(facts):
     assert facts(dump([*calls(3), entry(4, profiling_name="gloo:all_reduce")], GROUPS)).library == "nccl"
 
 
-def torchcomms(comm, seq, **changes):
+def torchcomms(comm: str, seq: int, **changes: Any) -> dict[str, Any]:
     return entry(seq, profiling_name="ncclx:all_reduce", process_group=(comm, "ncclx"), collective_seq_id=seq, **changes)
 
 

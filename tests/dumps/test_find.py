@@ -1,11 +1,12 @@
 import os
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from hangview.dumps import find as finding
-from hangview.dumps.find import find, natural, open_regular
+from hangview.dumps.find import Found, Listing, find, natural, open_regular
 from hangview.schema import ReadOptions, SourceStatus
 
 OPTIONS = ReadOptions()
@@ -17,11 +18,11 @@ def touch(path: Path, content: bytes = b"x") -> Path:
     return path
 
 
-def shown(found):
+def shown(found: Iterable[Found]) -> list[str]:
     return [one.shown for one in found]
 
 
-def others(listing):
+def others(listing: Listing) -> dict[str, tuple[str, str | None]]:
     return {source.path: (source.status.value, source.reason) for source in listing.others}
 
 

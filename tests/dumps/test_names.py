@@ -1,23 +1,25 @@
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from hangview.dumps.names import BY_CONTENT, BY_NAME, BadOptionError, Inside, attempt_of, name_files, shape
+from hangview.dumps.names import BY_CONTENT, BY_NAME, BadOptionError, Inside, Named, attempt_of, name_files, shape
 from hangview.schema import ReadOptions
 
 
-def named(paths, inside=None, defaults=None, **options):
+def named(paths: list[str], inside: Sequence[Inside | None] | None = None, **options: Any) -> dict[str, Named]:
     """Ranks by path. Without ``inside`` the files are decoded ones that tell nothing."""
     inside = [Inside()] * len(paths) if inside is None else inside
-    _, found = name_files(paths, inside, defaults or [None] * len(paths), ReadOptions(**options))
+    _, found = name_files(paths, inside, [None] * len(paths), ReadOptions(**options))
     return dict(zip(paths, found, strict=True))
 
 
-def ranks(paths, inside=None, **options):
+def ranks(paths: list[str], inside: Sequence[Inside | None] | None = None, **options: Any) -> list[int | None]:
     return [one.rank for one in named(paths, inside, **options).values()]
 
 
-def world(*members, own=None):
+def world(*members: int, own: int | None = None) -> Inside:
     return Inside(frozenset(members), own)
 
 

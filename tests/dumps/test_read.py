@@ -2,6 +2,8 @@ import errno
 import gzip
 import os
 import pickle
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +16,12 @@ from tests.dumps.job import plain, write
 LIMITS = Limits()
 
 
-def found(path):
+def found(path: Path) -> Found:
     info = path.stat()
     return Found(str(path), path.name, SourceKind.DUMP, info.st_size, info.st_mtime_ns, info.st_ino)
 
 
-def only(path, limits=LIMITS):
+def only(path: Path, limits: Limits = LIMITS) -> Any:
     (result,) = read_file(found(path), limits)
     return result
 

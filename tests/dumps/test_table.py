@@ -1,16 +1,19 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from hangview.dumps.decode import decode
-from hangview.dumps.decoded import NONE
+from hangview.dumps.decoded import NONE, Decoded
 from hangview.dumps.interning import share_tables
 from hangview.dumps.table import build
 from hangview.schema import Limits, entries_schema
 from tests.dumps.job import START, calls, config, dump, entry, plain, write
 
 
-def decoded(tmp_path, content):
+def decoded(tmp_path: Path, content: dict[str, Any]) -> Decoded:
     return decode(write(tmp_path / "x", content).read_bytes(), Limits())
 
 

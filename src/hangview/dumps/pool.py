@@ -176,6 +176,8 @@ class _Pool:
     def _bury(self, worker: _Worker, tasks: deque[tuple[Found, ...]], done: Done) -> None:
         """A process is gone: try its files one by one, and give up on the one that it had alone."""
         self.workers.remove(worker)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its end first: let it tell how it ends
+            worker.process.wait(timeout=1)
         _end(worker)
         if len(worker.task) == 1:
             reason = f"the process that read it ended ({_how(worker.process.returncode)}); memory limit {size_text(self.space)}"

@@ -1,0 +1,296 @@
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+import hangview
+from hangview import loading
+from hangview.dumps import cache, pool, worker
+from hangview.dumps.pool import Cancelled
+from hangview.incident import Incident
+from hangview.loading import NOT_READ_YET, Session, load_incident
+from hangview.schema import ReadOptions, SourceKind
+from tests.dumps.job import SECOND, plain, write
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+@pytest.fixture
+def job(tmp_path):
+    for rank in range(4):
+        write(tmp_path / f"rank_{rank}", plain(4, count=41 if rank == 3 else 42, open_last=rank != 3))
+    return tmp_path
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The names of the files that are decoded, as they are."""
+    seen: list[str] = []
+    read = worker.read_together
+
+    def watched(files, limits):
+        seen.extend(found.shown for found in files)
+        return read(files, limits)
+
+    monkeypatch.setattr(pool, "read_together", watched)
+    return seen
+
+
+def statuses(incident: Incident) -> dict[str, str]:
+    return {source.path: source.status.value for source in incident.records.sources}
+
+
+def test_the_librarys_door(job):
+    incident = hangview.load(str(job))
+    assert incident.leads == (3,)
+    assert incident.paths == (str(job),)
+    assert incident.coverage.read == (0, 1, 2, 3)
+
+
+def test_progress_counts_every_file_once(job):
+    (job / "train.log").write_text("hello\n")
+    seen = []
+    load_incident([str(job)], on_progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+
+
+def test_missing_paths_and_options_that_do_not_fit_are_errors_of_one_line(job):
+    with pytest.raises(FileNotFoundError) as caught:
+        load_incident([str(job / "nowhere")])
+    assert caught.value.filename == str(job / "nowhere")
+    with pytest.raises(ValueError, match="--attempt 9"):
+        load_incident([str(job)], ReadOptions(attempt=9))
+
+
+def test_collection_is_off_while_loading_and_as_before_afterwards(job, monkeypatch):
+    states = []
+    monkeypatch.setattr(loading, "_analyse", lambda *_: states.append(gc.isenabled()))
+    load_incident([str(job)])
+    assert states == [False]
+    assert gc.isenabled()
+
+
+# --- looking again
+
+
+def test_only_what_changed_is_read_again(job, reads):
+    session = Session([str(job)])
+    assert session.look().leads == (3,)
+    assert len(reads) == 4
+
+    reads.clear()
+    assert session.look().leads == (3,)
+    assert reads == []
+
+    write(job / "rank_3", plain(4, count=42))
+    assert session.look().leads == ()
+    assert reads == ["rank_3"]
+
+
+def test_files_that_come_and_go(job, reads):
+    session = Session([str(job)])
+    session.look()
+    (job / "rank_2").rename(job.parent / "rank_2")
+    without = session.look()
+    assert without.coverage.read == (0, 1, 3)
+    (job.parent / "rank_2").rename(job / "rank_2")
+    reads.clear()
+    assert session.look().coverage.read == (0, 1, 2, 3)
+    assert reads == ["rank_2"]  # what is gone is not kept
+
+
+def test_a_file_of_the_same_size_and_time_under_another_inode_is_another_file(job, reads):
+    session = Session([str(job)])
+    session.look()
+    info = (job / "rank_0").stat()
+    (job / "new").write_bytes((job / "rank_0").read_bytes())
+    os.utime(job / "new", ns=(info.st_atime_ns, info.st_mtime_ns))
+    (job / "rank_0").rename(job.parent / "kept")
+    (job / "new").rename(job / "rank_0")
+    reads.clear()
+    session.look()
+    assert reads == ["rank_0"]
+
+
+def test_logs_are_scanned_once(job, monkeypatch):
+    import hangview.logs.reading
+
+    (job / "a.log").write_text("hello\n")
+    scanned = []
+    scan = hangview.logs.reading.scan_log
+
+    def watched(file):
+        scanned.append(file.shown)
+        return scan(file)
+
+    monkeypatch.setattr(hangview.logs.reading, "scan_log", watched)
+    session = Session([str(job)])
+    session.look()
+    write(job / "rank_2", plain(4, count=43))
+    session.look()
+    assert scanned == ["a.log"]
+    (job / "a.log").write_text("hello\nhello\n")
+    session.look()
+    assert scanned == ["a.log", "a.log"]
+
+
+def test_logs_can_be_left_out(job):
+    (job / "a.log").write_text("hello\n")
+    incident = load_incident([str(job)], ReadOptions(logs=False))
+    assert incident.logs is None
+    assert statuses(incident)["a.log"] == "read"
+
+
+# --- files that are still being written
+
+
+def test_a_growing_file_is_no_fault_until_it_has_settled(job, reads):
+    whole = (job / "rank_3").read_bytes()
+    (job / "rank_3").write_bytes(whole[:1500])
+    (job / "rank_2").write_bytes(b"")
+    session = Session([str(job)])
+    asked = []
+
+    def settled(path):
+        asked.append(Path(path).name)
+        return False
+
+    growing = session.look(settled=settled)
+    assert sorted(asked) == ["rank_2", "rank_3"]
+    assert statuses(growing) == {"rank_0": "read", "rank_1": "read", "rank_2": "growing", "rank_3": "growing"}
+    assert {s.path: s.reason for s in growing.records.sources if s.reason} == {
+        "rank_2": "being written, 0 bytes so far",
+        "rank_3": "being written, 1.5 kB so far",
+    }
+    assert growing.coverage.read == (0, 1)
+
+    reads.clear()
+    at_rest = session.look(settled=lambda _: True)
+    assert sorted(reads) == ["rank_2", "rank_3"]
+    assert statuses(at_rest)["rank_2"] == "empty"
+    assert statuses(at_rest)["rank_3"] == "cut"
+
+    (job / "rank_3").write_bytes(whole)
+    assert statuses(session.look(settled=settled))["rank_3"] == "read"
+
+
+def test_without_a_watcher_everything_has_settled(job):
+    (job / "rank_2").write_bytes(b"")
+    assert statuses(Session([str(job)]).look())["rank_2"] == "empty"
+
+
+def test_a_file_that_cannot_be_opened_is_not_growing(job, monkeypatch):
+    from hangview.dumps import find, read
+
+    opened = find.open_regular
+
+    def refuse(path):
+        if path.endswith("rank_2"):
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path)
+
+    monkeypatch.setattr(read, "open_regular", refuse)
+    incident = Session([str(job)]).look(settled=lambda _: False)
+    assert statuses(incident)["rank_2"] == "unreadable"
+
+
+# --- large sets
+
+
+def test_parts_are_shown_while_loading_and_name_what_is_not_read_yet(tmp_path, monkeypatch):
+    monkeypatch.setattr(loading, "FIRST_PART", 0)
+    for rank in range(16):
+        write(tmp_path / f"rank_{rank}", plain(16))
+    parts: list[Incident] = []
+    final = Session([str(tmp_path)]).look(on_partial=parts.append)
+    assert [len(part.coverage.read) for part in parts] == [1, 2, 4, 8]
+    waiting = [s for s in parts[0].records.sources if s.reason == NOT_READ_YET]
+    assert [s.rank for s in waiting] == list(range(1, 16))
+    assert {(s.kind, s.status.value) for s in waiting} == {(SourceKind.DUMP, "growing")}
+    assert not any(s.reason == NOT_READ_YET for s in final.records.sources)
+
+
+def test_a_small_set_is_shown_at_once_and_not_in_parts(job):
+    parts: list[Incident] = []
+    Session([str(job)]).look(on_partial=parts.append)
+    assert parts == []
+
+
+def test_a_look_can_be_called_off_and_the_session_goes_on(job, reads):
+    session = Session([str(job)])
+    with pytest.raises(Cancelled):
+        session.look(cancelled=lambda: len(reads) == 2)
+    assert len(reads) == 2
+    assert session.look(cancelled=lambda: False).leads == (3,)
+    assert len(reads) == 4  # what had been read was kept
+
+
+def test_a_large_set_is_opened_from_the_cache_the_next_time(job, monkeypatch, reads):
+    monkeypatch.setattr(cache, "SMALL", 0)
+    first = load_incident([str(job)])
+    assert len(list(cache.folder().glob("*.dumps"))) == 1
+    reads.clear()
+    second = load_incident([str(job)])
+    assert reads == []
+    assert second.records.entries.equals(first.records.entries)
+    assert second.records.sources == first.records.sources
+    assert second.findings == first.findings
+
+    write(job / "rank_3", plain(4, count=42))
+    assert load_incident([str(job)]).leads == ()
+    assert len(reads) == 4
+
+
+def test_without_the_cache_nothing_is_kept_and_nothing_taken(job, monkeypatch, reads):
+    monkeypatch.setattr(cache, "SMALL", 0)
+    load_incident([str(job)], ReadOptions(cache=False))
+    assert not cache.folder().exists()
+    load_incident([str(job)])
+    reads.clear()
+    load_incident([str(job)], ReadOptions(cache=False))
+    assert len(reads) == 4
+
+
+def test_what_was_cached_while_it_grew_is_not_taken_for_the_whole(job, monkeypatch):
+    monkeypatch.setattr(cache, "SMALL", 0)
+    (job / "rank_2").write_bytes(b"")
+    session = Session([str(job)], keep=False)
+    session.look(settled=lambda _: False)
+    assert statuses(load_incident([str(job)]))["rank_2"] == "empty"
+    write(job / "rank_2", plain(4, count=42))
+    assert statuses(load_incident([str(job)]))["rank_2"] == "read"
+
+
+def test_processes_give_the_same_incident(job, monkeypatch):
+    here = load_incident([str(job)])
+    monkeypatch.setattr(pool, "SMALL", 0)
+    monkeypatch.setattr(pool, "TASK_BYTES", 1 << 12)
+    there = load_incident([str(job)], ReadOptions(workers=2))
+    assert there.records.entries.equals(here.records.entries)
+    assert there.records.sources == here.records.sources
+    assert there.findings == here.findings
+
+
+# --- attempts and their logs
+
+
+def test_logs_of_another_attempt_have_no_say(tmp_path):
+    for attempt in range(2):
+        write(tmp_path / f"attempt_{attempt}/rank_0", plain(1, at=attempt * 100 * SECOND + 10**18))
+        log = tmp_path / f"attempt_{attempt}/0/stdout.log"
+        log.parent.mkdir(parents=True)
+        log.write_text("hello\n")
+    now = load_incident([str(tmp_path)])
+    assert statuses(now)["attempt_0/0/stdout.log"] == "other_attempt"
+    assert statuses(now)["attempt_1/0/stdout.log"] == "read"
+    before = load_incident([str(tmp_path)], ReadOptions(attempt=0))
+    assert statuses(before)["attempt_0/0/stdout.log"] == "read"
+    assert statuses(before)["attempt_1/0/stdout.log"] == "other_attempt"
+
+
+def test_logs_get_the_rank_that_they_are_of():
+    incident = load_incident([str(FIXTURES / "seed-a")])
+    assert {s.path: s.rank for s in incident.records.sources if s.kind is SourceKind.LOG} == {
+        f"logs/rank_{rank}.log": rank for rank in range(4)
+    }
