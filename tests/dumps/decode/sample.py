@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -140,7 +141,7 @@ def expected(e: dict[str, Any]) -> dict[str, Any]:
         "stack": tuple(StackFrame(f["name"], f["filename"], f["line"]) for f in e.get("frames") or ()),
         "thread": Thread(str(e.get("thread_id") or ""), e.get("thread_name") or ""),
         "state": {"scheduled": 0, "started": 1, "completed": 2}.get(str(e.get("state")), 3),
-        "duration_ms": None if duration is None or duration != duration else duration,
+        "duration_ms": duration if duration is not None and math.isfinite(duration) else None,
     }
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +183,31 @@ def test_shared_stacks_and_dtypes():
     assert len(decoded.stacks[1]) == 5001
     dtypes = text("input_dtypes") + b"](" + text("Float") + b"q\x03" + b"h\x03" * 5000 + b"e"
     assert len(read(entry_with(dtypes)).signatures[0].input_dtypes or ()) == 5001
+
+
+def test_what_is_shared_is_looked_at_once(monkeypatch):
+    """Ranks of many groups, long names of many entries: by reference they cost a few bytes each."""
+    from hangview.dumps.decode import columns, header
+
+    looks: list[Any] = []
+
+    def parse_ranks(value: Any) -> tuple[int, ...]:
+        looks.append(value)
+        return (0,)
+
+    def clean_text(value: str, key: str, longest: int) -> str:
+        looks.append(value)
+        return value
+
+    monkeypatch.setattr(header, "parse_ranks", parse_ranks)
+    monkeypatch.setattr(columns, "clean_text", clean_text)
+    ranks, name = list(range(100)), "é" * 1000
+    groups = {str(i): {"name": str(i), "desc": "", "ranks": ranks} for i in range(1000)}
+    entries = [{"record_id": i, "profiling_name": name} for i in range(1000)]
+    decoded = read(pickle.dumps({"version": "2.10", "pg_config": groups, "entries": entries}))
+    assert (len(decoded.configs), decoded.count) == (1000, 1000)
+    assert looks.count(ranks) == 1
+    assert looks.count(name) == 1
 
 
 def test_one_list_as_two_things():

@@ -64,7 +64,7 @@ def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
         data = short
     if data[:1] == b"\x80":
         return _decode_pickle(data, limits, wrappers, notes)
-    start = data[:256].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"{", b"["):
         root, stop = read_json(data, limits)
         if stop is not None:

@@ -26,6 +26,8 @@ Entry = dict[Any, Any]
 
 #: Elements of shapes that a small file may repeat by reference.
 _SPARE_ELEMENTS = 1_000_000
+#: Characters of a number as text, with space around it.
+_LONGEST_NUMBER = 64
 _NUMBERS = frozenset({int})
 _TRUTH: dict[Any, bool] = {
     None: False,
@@ -73,6 +75,7 @@ class Tables:
         self._frames, self._stacks = Table(), Table()
         self._stacks[()]  # id 0 is "none recorded"
         # id(list or dict) -> itself, to keep it alive, and the id it got. One object may be two things: () is sizes and dtypes.
+        self._texts: dict[str, str] = {}  # text that is not ASCII -> the same without half characters
         self._seen_sizes, self._seen_dtypes = _Seen(), _Seen()
         self._seen_stacks, self._seen_frames = _Seen(), _Seen()
 
@@ -142,7 +145,12 @@ class Tables:
             return ""
         if type(value) not in (str, int, float, bool):
             raise NotADump(f"an entry's {key} is {_kind(value)}")
-        return clean_text(str(value), key, self._longest)
+        text = str(value)
+        if len(text) > self._longest or not text.isascii():
+            if text not in self._texts:
+                self._texts[text] = clean_text(text, key, self._longest)
+            return self._texts[text]
+        return text
 
     def _size_list(self, value: Any) -> int:
         known = self._seen_sizes.get(id(value))
@@ -191,6 +199,8 @@ def _kind(value: Any) -> str:
 def to_int(value: Any, key: str) -> int:
     """An integer of a dump: as it is, as text (some JSON writers), or NONE for None and empty text."""
     if type(value) is str:
+        if len(value) > _LONGEST_NUMBER:
+            raise NotADump(f"an entry's {key} is no number")
         text = value.strip()
         if text in ("", "None", "null"):
             return NONE
@@ -225,7 +235,7 @@ def _to_float(value: Any, key: str) -> float:
             raise NotADump(f"an entry's {key} is beyond a float's range") from None
     if value is None or value == "":
         return float("nan")
-    if type(value) is str and len(value) < 64:
+    if type(value) is str and len(value) <= _LONGEST_NUMBER:
         try:
             return float(value)
         except ValueError:
@@ -259,7 +269,7 @@ def from_entries(entries: list[Entry], tables: Tables) -> tuple[dict[str, Column
         filled.add(name)
     for key in BOOL_COLUMNS:
         columns[key] = _fill(entries, key, np.bool_, frozenset({bool}), _to_bool)
-    columns["duration_ms"] = _fill(entries, keys.DURATION, np.float64, frozenset({float}), _to_float)
+    columns["duration_ms"] = finite(_fill(entries, keys.DURATION, np.float64, frozenset({float}), _to_float))
     columns["state"] = np.fromiter((state_code(e.get("state")) for e in entries), np.uint8, count)
 
     def ids(name: str, values: Iterable[int]) -> None:
@@ -289,6 +299,11 @@ def scaled(values: Column, name: str, factor: int) -> Column:
 def first_of(values: Column, other: Column) -> Column:
     """Two keys of one column: the newer key's value where there is one."""
     return np.where(values == NONE, other, values)
+
+
+def finite(values: Column) -> Column:
+    """Durations; one that is infinite is none."""
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def state_code(value: Any) -> int:

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hangview.dumps.decode import keys
-from hangview.dumps.decode.columns import Column, Table
-from hangview.dumps.decode.spans import Ints, Span, Words, find_all, intern
+from hangview.dumps.decode.spans import Ints, Span, SpanTable, Words, find_all, intern
 from hangview.dumps.decoded import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from hangview.dumps.decode.columns import Column
 
 Bools = npt.NDArray[np.bool_]
 
@@ -79,7 +80,7 @@ def read_fields(data: bytes, starts: Ints, ends: Ints, example: Mapping[Any, Any
     ``tokens`` are the memo gets of the keys. Raises OtherLayoutError if the example has a field that is not understood.
     """
     buffer = Buffer(data, _FIELD_BYTES * (len(example) + 4))
-    tables = {name: _SpanTable() for name in ("frames", "lists")}
+    tables = {name: _ListField() for name in ("frames", "lists")}
     blocks = []
     for i in range(0, len(starts), _BLOCK):
         block = _Block(buffer, starts[i : i + _BLOCK], ends[i : i + _BLOCK], tables)
@@ -90,7 +91,7 @@ def read_fields(data: bytes, starts: Ints, ends: Ints, example: Mapping[Any, Any
         if name not in blocks[0].spans:
             return None
         ids, stops = (np.concatenate([b.spans[name][i] for b in blocks]) for i in (0, 1))
-        return Span(ids, list(tables[name].table), stops)
+        return Span(ids, tables[name].table.distinct, stops)
 
     return Fields(
         np.concatenate([b.at_end() for b in blocks]),
@@ -103,19 +104,20 @@ def read_fields(data: bytes, starts: Ints, ends: Ints, example: Mapping[Any, Any
     )
 
 
-class _SpanTable:
+class _ListField:
     """What is known of one list field: the places of the token that ends it, and its distinct values."""
 
     def __init__(self) -> None:
-        self.table = Table()
+        self.table = SpanTable()
         self.places: Ints | None = None
-        self.checked: dict[int, bool] = {}  # id -> whether it is made of list tokens
+        self.checked = 0  # how many of the values were looked at
+        self.bad: list[int] = []  # ids of values that are not made of list tokens
 
 
 class _Block:
     """Some rows."""
 
-    def __init__(self, buffer: Buffer, starts: Ints, ends: Ints, tables: dict[str, _SpanTable]) -> None:
+    def __init__(self, buffer: Buffer, starts: Ints, ends: Ints, tables: dict[str, _ListField]) -> None:
         self.buffer, self.starts, self.ends, self.tables = buffer, starts, ends, tables
         self.ok: Bools = np.ones(len(starts), np.bool_)
         self.numbers: dict[str, Column] = {}
@@ -262,14 +264,15 @@ class _Block:
         self._at = ends
         self.spans[name] = ids, ends
 
-    def _move_false_ends(self, known: _SpanTable, stop: bytes, ids: Ints, ends: Ints) -> None:
+    def _move_false_ends(self, known: _ListField, stop: bytes, ids: Ints, ends: Ints) -> None:
         """Where ``stop`` lies inside a number, look further."""
-        for raw, i in known.table.items():
-            if i not in known.checked:
-                known.checked[i] = _LIST_TOKENS.fullmatch(raw) is not None
-        bad = np.array([not known.checked[i] for i in range(len(known.checked))], np.bool_)
+        values = known.table.distinct
+        known.bad += [i for i in range(known.checked, len(values)) if not _LIST_TOKENS.fullmatch(values[i])]
+        known.checked = len(values)
+        if not known.bad:
+            return
         data = self.buffer.data
-        for row in np.flatnonzero(bad[ids]).tolist():
+        for row in np.flatnonzero(np.isin(ids, known.bad)).tolist():
             begin, end, limit = int(self._at[row]), int(ends[row]), int(self.ends[row])
             for _ in range(_FALSE_ENDS):
                 end = data.find(stop, end + 1, limit)
@@ -281,5 +284,4 @@ class _Block:
             else:
                 end = -1
             self.ok[row] &= end >= 0
-        for i in range(len(known.checked), len(known.table)):
-            known.checked[i] = True
+        known.checked = len(values)  # what was just added is made of list tokens

@@ -56,6 +56,7 @@ def _configs(config: Any, notes: list[str], longest: int) -> list[RawConfig]:
         notes.append("its pg_config is no dictionary")
         return []
     result = []
+    seen: dict[int, tuple[int, ...] | None] = {}  # a file may refer to one list of ranks many times
     for key, value in config.items():
         if type(value) is dict:  # 2.0 and later
             name, desc, ranks = value.get("name"), value.get("desc"), value.get("ranks")
@@ -65,7 +66,9 @@ def _configs(config: Any, notes: list[str], longest: int) -> list[RawConfig]:
                 raise Refused(f"lists ranks in {len(ranks):,} characters, more than the limit of {longest:,}")
         else:  # 1.2 to 1.4: {pg_id: [ranks]}
             name, desc, ranks = str(key), "", value
-        parsed = parse_ranks(ranks)
+        if id(ranks) not in seen:
+            seen[id(ranks)] = parse_ranks(ranks)
+        parsed = seen[id(ranks)]
         if parsed is None:
             notes.append(f"the ranks of group {str(key)[:_SHORT]!a} in pg_config cannot be read")
         key, name, desc = (clean_text(x, "group name", longest) for x in (str(key), name, desc))

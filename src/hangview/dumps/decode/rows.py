@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hangview.dumps.decode import keys
-from hangview.dumps.decode.columns import Column, Entry, Tables, first_of, from_entries, scaled, state_code
+from hangview.dumps.decode.columns import Column, Entry, Tables, finite, first_of, from_entries, scaled, state_code
 from hangview.dumps.decode.cursors import Bools, Fields, OtherLayoutError, read_fields
 from hangview.dumps.decode.machine import Machine, interpret
 from hangview.dumps.decode.spans import Ints, Span, find_all
-from hangview.dumps.decoded import NONE, NotADump, Refused
+from hangview.dumps.decoded import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def decode_rows(data: bytes, limits: Limits) -> Rows | None:
     """The dump's header and columns, or None if it is not in the layout that torch's own pickler writes."""
     try:
         return _decode(data, limits)
-    except (OtherLayoutError, NotADump, Refused, IndexError, KeyError, OverflowError, TypeError):
+    except (OtherLayoutError, ValueError, IndexError, KeyError, OverflowError, TypeError):
         # Whatever is odd, even a limit: the interpreter says so about the file as it is.
         return None
 
@@ -158,7 +158,7 @@ def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry
             raise OtherLayoutError
     columns, present = from_entries([entry for _, entry in whole], tables)
     places = [place for place, _ in whole]
-    parts: dict[str, Any] = {"duration_ms": fields.duration, **_Ids(fields, new_stack, tables, machine.memo).columns()}
+    parts: dict[str, Any] = {"duration_ms": finite(fields.duration), **_Ids(fields, new_stack, tables, machine.memo).columns()}
     for key, (name, factor) in keys.INTS.items():
         if key in fields.numbers:
             values = fields.numbers[key]

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from hangview.dumps.decode.columns import Table
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -19,6 +15,18 @@ _SHORT = 160
 #: The low 0 to 8 bytes of a word.
 _LOW = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+
+
+class SpanTable(dict[bytes, int]):
+    """Bytes -> id, in the order of first use; ``distinct`` are the bytes by id."""
+
+    def __init__(self) -> None:
+        self.distinct: list[bytes] = []
+
+    def __missing__(self, key: bytes) -> int:
+        n = self[key] = len(self)
+        self.distinct.append(key)
+        return n
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ def find_all(buffer: npt.NDArray[np.uint8], token: bytes, rare: int) -> Ints:
     return places
 
 
-def intern(data: bytes, words: Words, begins: Ints, ends: Ints, table: Table) -> Ints:
+def intern(data: bytes, words: Words, begins: Ints, ends: Ints, table: SpanTable) -> Ints:
     """Ids in ``table`` of the bytes from begins to ends. ``words[i]`` are the eight bytes at i, little-endian."""
     lengths = ends - begins
     long = lengths > _SHORT
@@ -52,7 +60,7 @@ def intern(data: bytes, words: Words, begins: Ints, ends: Ints, table: Table) ->
     return ids
 
 
-def _intern_short(data: bytes, words: Words, begins: Ints, lengths: Ints, table: Table) -> Ints:
+def _intern_short(data: bytes, words: Words, begins: Ints, lengths: Ints, table: SpanTable) -> Ints:
     """Group by a 64-bit hash, then compare every member with the first one of its group: exact, whatever the bytes."""
     if not len(begins):
         return np.empty(0, np.int64)
