@@ -1,0 +1,184 @@
+"""Reading in a thread: what the screen is told, that it ends at once, and that a fault in one look is one line."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.schema import ReadOptions
+from hangview.tui import UiOptions
+from hangview.tui.app import HangviewApp
+from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
+from hangview.tui.prose import plain
+from tests.support import incidents
+from tests.tui.screens import screen_text
+
+if TYPE_CHECKING:
+    from textual.message import Message
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+PATIENCE = 60
+
+
+class FakeSession:
+    """Answers with what the test put into ``looks``; an exception is raised, an Incident returned."""
+
+    def __init__(self, paths, options=None):
+        self.looks = list(FakeSession.coming)
+
+    coming: list[object] = []  # noqa: RUF012 - set anew by each test
+    on_look = staticmethod(lambda cancelled: None)
+
+    def look(self, on_progress, on_partial, cancelled, settled):
+        on_progress(1, 2)
+        FakeSession.on_look(cancelled)
+        answer = self.looks.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, tuple):
+            on_partial(answer[0])
+            answer = answer[1]
+        return answer
+
+
+@pytest.fixture
+def session(monkeypatch):
+    monkeypatch.setattr("hangview.loading.Session", FakeSession)
+    monkeypatch.setattr(FakeSession, "on_look", staticmethod(lambda cancelled: None))
+    return FakeSession
+
+
+class Box:
+    """Collects messages from other threads."""
+
+    def __init__(self) -> None:
+        self.got: list[Message] = []
+        self.news = threading.Condition()
+
+    def post(self, message: Message) -> None:
+        with self.news:
+            self.got.append(message)
+            self.news.notify_all()
+
+    def wait_for(self, kind: type[Message], count: int = 1) -> list[Message]:
+        with self.news:
+            assert self.news.wait_for(lambda: sum(isinstance(each, kind) for each in self.got) >= count, PATIENCE)
+            return [each for each in self.got if isinstance(each, kind)]
+
+
+def looker(box: Box, *paths: str, watch: bool = False, **ui: object) -> Looker:
+    return Looker(paths or ("somewhere",), ReadOptions(), UiOptions(watch=watch, **ui), box.post)  # type: ignore[arg-type]
+
+
+def test_tells_progress_parts_and_the_end(session):
+    session.coming = [(incidents.healthy(), incidents.four_ranks())]
+    box = Box()
+    look = looker(box)
+    look.start()
+    looked = box.wait_for(Looked, 2)
+    assert [(each.final, each.incident.leads) for each in looked] == [(False, ()), (True, (3,))]  # type: ignore[attr-defined]
+    progress = box.wait_for(Progress)[0]
+    assert isinstance(progress, Progress)
+    assert (progress.done, progress.total) == (1, 2)
+    look.stop()
+
+
+def test_a_look_that_fails_is_one_line_and_the_next_one_works(session, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    session.coming = [FileNotFoundError(2, "No such file or directory", "/gone"), RuntimeError("boom"), incidents.healthy()]
+    box = Box()
+    look = looker(box)
+    look.start()
+    first = box.wait_for(Failed)[0]
+    assert isinstance(first, Failed)
+    assert first.reason == "/gone: No such file or directory"
+    look.look_again()
+    second = box.wait_for(Failed, 2)[1]
+    assert isinstance(second, Failed)
+    assert second.reason.startswith("internal error while reading: RuntimeError: boom")
+    assert "boom" in (tmp_path / "hangview" / "last-error.txt").read_text()
+    look.look_again()
+    box.wait_for(Looked)
+    look.stop()
+
+
+def test_stop_cancels_a_look_that_is_going_on_and_says_nothing_more(session):
+    session.coming = [incidents.healthy()]
+    begun, ended = threading.Event(), threading.Event()
+
+    def hold(cancelled):
+        begun.set()
+        while not cancelled():
+            pass
+        ended.set()
+
+    session.on_look = staticmethod(hold)
+    box = Box()
+    look = looker(box)
+    look.start()
+    assert begun.wait(PATIENCE)
+    look.stop()
+    assert ended.wait(PATIENCE)
+    assert not [each for each in box.got if isinstance(each, Looked)]
+
+
+def test_pausing_stops_telling_of_changes(tmp_path):
+    box = Box()
+    look = looker(box, str(tmp_path), watch=True, poll=0.05)
+    look.start()
+    box.wait_for(Looked)
+    assert look.toggle_pause() is True
+    assert "paused" in look.mode
+    (tmp_path / "nccl_trace_rank_0").write_bytes(b"x")
+    assert look.toggle_pause() is False
+    box.wait_for(Changed)
+    look.stop()
+
+
+async def test_real_files_fill_the_screen():
+    folder = str(FIXTURES / "two-groups")
+    ui = UiOptions(watch=False)
+    app = HangviewApp((folder,), ui, looker=lambda post: Looker((folder,), ReadOptions(), ui, post), rest=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        for _ in range(PATIENCE * 20):
+            await pilot.pause(0.05)
+            text = screen_text(app)
+            if "LOOK FIRST" in text and "not watching" in text:
+                break
+        assert "LOOK FIRST  rank 7" in text
+        assert "TP1" in text
+        assert "not watching" in text
+        await pilot.press("r", "equals_sign")
+        assert "not watching: r looks again" in plain(app.main.prose("status").prose)
+        await pilot.press("slash", *"train", "enter")  # functions and files of real stacks
+        assert app.main.hits or "not found" in plain(app.main.prose("status").prose)
+        await pilot.press("escape", "slash", *"all_reduce", "enter")
+        assert app.main.hits
+        await pilot.press("ctrl+q")
+    assert app.return_value == 1
+
+
+async def test_what_a_look_says_reaches_the_screen():
+    async with HangviewApp(("run",), UiOptions(), rest=0).run_test(size=(100, 30)) as pilot:
+        app = pilot.app
+        assert isinstance(app, HangviewApp)
+        app.post_message(Progress(12, 64))
+        await pilot.pause()
+        assert "reading 12 of 64 files" in screen_text(app)
+        app.post_message(Looked(incidents.missing_dump(), final=False))
+        await pilot.pause()
+        assert "no record of rank 2" in " ".join(screen_text(app).split())
+        app.post_message(Progress(64, 64))
+        await pilot.pause()
+        assert "comparing ranks" in screen_text(app)
+        await pilot.press("j")
+        app.post_message(Looked(incidents.four_ranks(), final=True))
+        await pilot.pause()
+        assert "rank 3 did not request" in screen_text(app)
+        assert "the files say more than before" in screen_text(app)
+        app.post_message(Failed("/gone: No such file or directory"))
+        await pilot.pause()
+        assert "/gone: No such file or directory" in screen_text(app)
