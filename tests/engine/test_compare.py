@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,11 @@ from hangview.engine.compare import Key, combine, describe, key_of, sides
 from hangview.schema import Signature
 from tests.engine.support import signature
 
+if TYPE_CHECKING:
+    from tests.engine.support import Sizes
 
-def key(op, size=1024, out="same", dtype="Float"):
+
+def key(op: str, size: Sizes = 1024, out: Sizes | str = "same", dtype: str | None = "Float") -> Key:
     return key_of(parse_op(f"nccl:{op}"), signature(size, out, dtype))
 
 
@@ -139,7 +144,7 @@ def test_a_signature_in_a_few_words(asked, family, text):
 # -- sides ---------------------------------------------------------------------------------------------------------------
 
 
-def found_sides(unobserved=0, **by_rank):
+def found_sides(unobserved: int = 0, **by_rank: str) -> list[tuple[str, tuple[int, ...], bool]]:
     """``r0="a"``: rank 0 requested "a"."""
     members = {int(name[1:]): ("op", value, value) for name, value in by_rank.items()}
     return [(side.text, side.ranks, side.reference) for side in sides(members, unobserved)]

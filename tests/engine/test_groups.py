@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,20 +11,25 @@ from hangview.engine.groups import resolve
 from hangview.schema import SourceStatus
 from tests.engine.support import WORLD, Pg, alike, lost, rank, records
 
+if TYPE_CHECKING:
+    from hangview.incident import Group
+    from hangview.schema import Source
+    from tests.engine.support import Dump
 
-def groups(*dumps):
+
+def groups(*dumps: Dump | Source) -> tuple[Group, ...]:
     return resolve(records(*dumps)).groups
 
 
-def short(*dumps):
+def short(*dumps: Dump | Source) -> list[tuple[str, tuple[int, ...]]]:
     return [(g.name, g.ranks) for g in groups(*dumps)]
 
 
-def disputes(*dumps):
+def disputes(*dumps: Dump | Source) -> list[tuple[str, str, Any, tuple[int, ...]]]:
     return [(d.about, d.name, d.views, d.minority) for d in resolve(records(*dumps)).disputes]
 
 
-def of(number, *known):
+def of(number: int, *known: Pg) -> Dump:
     """A rank with a record in each of these groups."""
     dump = rank(number)
     for group in known:
@@ -97,7 +103,7 @@ def test_a_file_that_is_of_no_use_makes_no_group():
 # -- inferred members ----------------------------------------------------------------------------------------------------
 
 
-def gloo(number, *known):
+def gloo(number: int, *known: Pg) -> Dump:
     dump = rank(number, "gloo")
     for group in known:
         dump.call("all_reduce", 1, group=group)
