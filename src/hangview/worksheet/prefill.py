@@ -137,7 +137,7 @@ def _expected(incident: Incident) -> Lines:
     coverage = incident.coverage
     if not coverage.expected:
         return ()
-    text = f"{evidence.counted_ranks(coverage.expected)}; records recovered of {len(coverage.read):,}"
+    text = f"{evidence.counted_ranks(coverage.expected)}; records of {len(coverage.read):,} recovered"
     return (Prefilled(text, "members of the groups and the files found"),)
 
 

@@ -107,6 +107,10 @@ class FieldBox(Vertical, inherit_bindings=False):
         """Whether this kind of box can show a newer version of its field."""
         return True
 
+    def pending(self) -> list[FieldBox.Typed | FieldBox.Ticked]:
+        """Edits that stand in the control and were not heard of yet: a signal does not wait for messages."""
+        return []
+
     def put(self, field: Field) -> None:
         """Bring the control to what the field holds, where it does not hold it already."""
 
@@ -152,6 +156,10 @@ class LineBox(OneLineBox):
     def control(self) -> LineInput:
         return self._input
 
+    def pending(self) -> list[FieldBox.Typed | FieldBox.Ticked]:
+        value = self._input.value
+        return [self.Typed(self.field.key, value)] if value != self.field.value else []
+
     def put(self, field: Field) -> None:
         # While it has the focus an empty field stays empty, though the evidence's value stands again once it is left.
         if self._input.value != field.value and not (self._input.has_focus and not self._input.value):
@@ -179,6 +187,10 @@ class ChoiceBox(OneLineBox):
     def control(self) -> Choice:
         return self._choice
 
+    def pending(self) -> list[FieldBox.Typed | FieldBox.Ticked]:
+        value = self._choice.value
+        return [self.Typed(self.field.key, value)] if value != self.field.value else []
+
     def put(self, field: Field) -> None:
         self._choice.offer(_answers(field), field.value)
 
@@ -204,6 +216,10 @@ class TextBox(FieldBox):
         yield self._above
         yield self._area
         yield self._below
+
+    def pending(self) -> list[FieldBox.Typed | FieldBox.Ticked]:
+        typed = self._area.typed
+        return [self.Typed(self.field.key, typed)] if typed != self.field.typed else []
 
     def put(self, field: Field) -> None:
         self._area.placeholder = _placeholder(field)
@@ -235,6 +251,14 @@ class ChecklistBox(TextBox):
         yield from self._ticks
         yield self._area
         yield self._below
+
+    def pending(self) -> list[FieldBox.Typed | FieldBox.Ticked]:
+        ticked = [
+            self.Ticked(self.field.key, index, tick.checked)
+            for index, (tick, item) in enumerate(zip(self._ticks, self.field.items, strict=False))
+            if tick.checked != item.checked
+        ]
+        return [*super().pending(), *ticked]
 
     def put(self, field: Field) -> None:
         super().put(field)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -62,6 +63,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self.set_class(ascii_only, "-ascii")
         self._offered = False  # drafts are offered once
         self._timer: Timer | None = None
+        self._head = Lines(ascii_only=ascii_only, id="sheet-head")
+        self._news = Lines(ascii_only=ascii_only, id="sheet-news")
+        self._keys = Lines(ascii_only=ascii_only, id="sheet-keys")
+        self._form: Form | None = None
+        self._thread: int | None = None  # the app's, once it is shown
         self._draft_word = ""  # why the draft is not kept, or where else it is
 
     # For the app
@@ -90,11 +96,26 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         return f"sent to the worksheet: {label}" + (f"; {problem}" if problem else "")
 
     def flush(self) -> str:
-        """Keep the draft now. "" when it is kept, or nothing has to be; else why it is not, or where else it is."""
+        """Keep the draft now. "" when it is kept, or nothing has to be; else why it is not, or where else it is.
+
+        May be called from any thread, also while the loop stands still: a terminal that is gone may block every write.
+        """
+        if self._form is not None:
+            for made in [made for box in self._form.boxes for made in box.pending()]:
+                if isinstance(made, FieldBox.Typed):
+                    self.session.type(made.key, made.text)
+                else:
+                    self.session.tick(made.key, made.index, made.checked)
+        result = self.session.flush()
+        if self._thread == threading.get_ident():
+            self._stop_timer()
+            self._heed(result)
+        return result.message if result is not None else ""
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        return self._heed(self.session.flush())
 
     def save_dialog(self) -> SaveDialog:
         """The question where to save, for an app that saves from elsewhere."""
@@ -103,14 +124,17 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     # The screen
 
     def compose(self) -> ComposeResult:
-        yield Lines(ascii_only=self._ascii, id="sheet-head")
-        yield Lines(ascii_only=self._ascii, id="sheet-news")
-        yield Form(self.session.sheet, ascii_only=self._ascii)
-        yield Lines(ascii_only=self._ascii, id="sheet-keys")
+        yield self._head
+        yield self._news
+        self._form = Form(self.session.sheet, ascii_only=self._ascii)
+        yield self._form
+        yield self._keys
 
     @property
     def form(self) -> Form:
-        return self.query_one(Form)
+        """The form, also while the screen is taken down, when what it holds is wanted once more."""
+        assert self._form is not None, "not composed yet"
+        return self._form
 
     def on_resize(self, event: Resize) -> None:
         # Not by textual's breakpoints: they style everything again on wide screens too.
@@ -126,7 +150,12 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     def on_screen_suspend(self) -> None:
         self.flush()
 
+    def on_mount(self) -> None:
+        self._thread = threading.get_ident()
+
     def on_unmount(self) -> None:
+        self._thread = None  # nothing is left to show the outcome on
+        self.flush()
         self.session.close()
 
     async def _show(self) -> None:
@@ -134,7 +163,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        if not self.is_mounted:
+        if self._thread is None:
             return
         session = self.session
         parts = ["worksheet", session.sheet.head[0].lstrip("# ").partition(": ")[2]]
@@ -146,11 +175,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             parts.append("draft kept, not saved" if not session.unkept else "not saved")
         head = " " + " · ".join(part for part in parts if part)
         legend = f"   {LEGEND}" if len(head) + len(LEGEND) + 3 <= self.size.width else ""
-        self.query_one("#sheet-head", Lines).show((clip(line(head, (legend, Tone.DIM)), self.size.width),))
-        self.query_one("#sheet-news", Lines).show(self._news())
-        self.query_one("#sheet-keys", Lines).show((self._key_line(),))
+        self._head.show((clip(line(head, (legend, Tone.DIM)), self.size.width),))
+        self._news.show(self._news_lines())
+        self._keys.show((self._key_line(),))
 
-    def _news(self) -> tuple[Line, ...]:
+    def _news_lines(self) -> tuple[Line, ...]:
         lines = []
         if self._draft_word:
             lines.append(line((f" {self._draft_word}", Tone.LEAD), hang=1))
@@ -197,9 +226,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _keep_now(self) -> None:
         """Keep the draft from a thread: a network file system may take long, and typing must not wait for it."""
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+        self._stop_timer()
         if self.session.unkept:
             self.run_worker(self._keep, thread=True, group="draft", exit_on_error=False)
 
@@ -212,14 +239,13 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     def _was_kept(self, event: Kept) -> None:
         self._heed(event.result)
 
-    def _heed(self, result: DraftResult | None) -> str:
+    def _heed(self, result: DraftResult | None) -> None:
         if result is None:
-            return ""
-        if result.message and result.message != self._draft_word and self.is_mounted:
+            return
+        if result.message and result.message != self._draft_word:
             self.notify(result.message, severity="warning" if result.kept else "error", timeout=10, markup=False)
         self._draft_word = result.message
         self._show_lines()
-        return result.message
 
     # Keys
 

@@ -20,8 +20,10 @@ LEGEND = "_ blank  = from the evidence  * typed"
 
 def label_line(field: Field) -> Line:
     """``"= PyTorch"``"""
-    tone = Tone.UNKNOWN if field.mark is Mark.BLANK else Tone.HEAD if field.mark is Mark.EDITED else Tone.STRONG
-    return line((f"{MARKS[field.mark]} ", tone), (field.label, tone), hang=2)
+    if field.mark is Mark.BLANK:
+        return line((f"{MARKS[field.mark]} ", Tone.UNKNOWN), field.label, hang=2)
+    tone = Tone.HEAD if field.mark is Mark.EDITED else Tone.STRONG
+    return line((f"{MARKS[field.mark]} {field.label}", tone), hang=2)
 
 
 def evidence_lines(lines: Sequence[Prefilled]) -> Prose:

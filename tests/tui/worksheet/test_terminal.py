@@ -1,0 +1,112 @@
+"""In a real terminal: whatever ends the program, what was typed is there afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from hangview.worksheet import drafts
+from tests.terminal.terminal import RUN, Terminal
+
+pytestmark = pytest.mark.terminal
+
+ROOT = Path(__file__).parents[3]
+RUN_ID = "night-shift-4711"
+KEPT = f"- **Run identifier:** {RUN_ID}"
+
+
+class Desk:
+    """A folder of dumps and the state directory of whoever looks at it."""
+
+    def __init__(self, base: Path) -> None:
+        self.folder = base / "seed-a"
+        self.state = base / "state"
+        shutil.copytree(ROOT / "fixtures" / "seed-a", self.folder)
+
+    def terminal(self) -> Terminal:
+        return Terminal([*RUN, str(self.folder)], size=(80, 24), env={"XDG_STATE_HOME": str(self.state)})
+
+    def paths(self) -> list[Path]:
+        return sorted((self.state / "hangview" / "drafts").glob("*/*.md"))
+
+    def text(self) -> str:
+        return "".join(path.read_text() for path in self.paths())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def open_worksheet(terminal: Terminal, until: str = "Run identifier") -> None:
+    terminal.wait_for(lambda: "LOOK FIRST" in terminal.text() and "reading" not in terminal.text())
+    terminal.press("w")
+    terminal.wait_for(until)
+
+
+def type_into_it(terminal: Terminal, text: str) -> None:
+    terminal.press("\t")
+    terminal.wait_for("esc leave")
+    terminal.press(text)
+    terminal.wait_for(text)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_an_end_by_signal_loses_no_letter(desk: Desk, number: signal.Signals) -> None:
+    with desk.terminal() as terminal:
+        open_worksheet(terminal)
+        type_into_it(terminal, RUN_ID)
+        os.kill(terminal.pid, number)
+        assert terminal.finish() == 128 + number
+    assert KEPT in desk.text()
+
+
+def test_a_dropped_line_loses_no_letter(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        open_worksheet(terminal)
+        type_into_it(terminal, RUN_ID)
+        terminal.hang_up()
+        assert terminal.finish() == 128 + signal.SIGHUP
+    assert KEPT in desk.text()
+
+
+def test_kill_loses_nothing_that_was_kept_and_the_draft_is_offered_and_gone_on_with(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        open_worksheet(terminal)
+        type_into_it(terminal, RUN_ID)
+        terminal.wait_for(lambda: RUN_ID in desk.text())
+        terminal.press("-and-more")
+        terminal.wait_for(f"{RUN_ID}-and-more")
+        os.kill(terminal.pid, signal.SIGKILL)
+        assert terminal.finish() == -signal.SIGKILL
+    (path,) = desk.paths()
+    draft = drafts.read_draft(path)
+    assert draft is not None
+    assert not draft.open_elsewhere
+    assert draft.sheet["run"].typed.startswith(RUN_ID)
+    with desk.terminal() as terminal:
+        open_worksheet(terminal, "a draft of this worksheet is there")
+        terminal.press("\r")
+        terminal.wait_for(f"* Run identifier               {RUN_ID}")
+
+
+def test_two_programs_on_one_folder_keep_both_texts(desk: Desk) -> None:
+    with desk.terminal() as first, desk.terminal() as second:
+        open_worksheet(first)
+        type_into_it(first, "from-the-first")
+        first.wait_for(lambda: "from-the-first" in desk.text())
+        open_worksheet(second, "open in another hangview")
+        second.press("n")
+        second.wait_for("Run identifier")
+        type_into_it(second, "from-the-second")
+        first.press("-still")
+        first.wait_for("from-the-first-still")
+        for terminal in (second, first):
+            os.kill(terminal.pid, signal.SIGHUP)
+            assert terminal.finish() == 128 + signal.SIGHUP
+    assert "- **Run identifier:** from-the-first-still" in desk.text()
+    assert "- **Run identifier:** from-the-second" in desk.text()
