@@ -20,8 +20,9 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Bytes read at once by one thread; fits the second-level cache with its two scratch arrays.
-CHUNK = 1 << 19
+#: Bytes read at once by one thread, and bytes that go through the three passes at once: these stay in the fast cache.
+CHUNK = 1 << 20
+_PART = 1 << 17
 #: Granularity of the map.
 BLOCK = 1 << 12
 #: Files up to this size are read whole, line by line: they may be wrapped copies, in which no phrase is in one piece.
@@ -151,22 +152,35 @@ class _Scratch:
     def __init__(self) -> None:
         self.data = memoryview(bytearray(CHUNK))
         self.buffer = np.frombuffer(self.data, dtype=np.uint8)
-        self.hashed = np.empty(CHUNK // 8, dtype=np.uint64)
+        self.words = self.buffer.view(np.uint64)
         self.marked = np.empty(CHUNK // 8, dtype=np.bool_)
+        self._hashed = np.empty(_PART // 8, dtype=np.uint64)
+        self._newline = np.empty(_PART, dtype=np.bool_)
+        self._parts = [
+            (self.words[start // 8 :][: _PART // 8], self.marked[start // 8 :][: _PART // 8], self.buffer[start:][:_PART])
+            for start in range(0, CHUNK, _PART)
+        ]
+
+    def hash(self, size: int) -> int:
+        """Fills ``marked`` for the first ``size`` bytes and returns their number of newlines."""
+        hashed, index, newline, lines = self._hashed, self._hashed.view(np.int64), self._newline, 0
+        for words, marked, part in self._parts[: -(-size // _PART)]:
+            np.multiply(words, _FACTOR, out=hashed)
+            np.right_shift(hashed, _SHIFT, out=hashed)
+            _TABLE.take(index, out=marked, mode="wrap")
+            np.equal(part, _NEWLINE, out=newline)
+            lines += int(np.count_nonzero(newline[:size]))
+            size -= _PART
+        return lines
 
 
 def _mark(scratch: _Scratch, size: int, offset: int, blocks: npt.NDArray[np.uint8]) -> int:
     """Marks the blocks of one chunk and returns its number of newlines."""
-    count = size // 8
-    words = scratch.buffer.view(np.uint64)[:count]
-    hashed, marked = scratch.hashed[:count], scratch.marked[:count]
-    np.multiply(words, _FACTOR, out=hashed)
-    np.right_shift(hashed, _SHIFT, out=hashed)
-    np.take(_TABLE, hashed.view(np.int64), out=marked, mode="wrap")
-    hits = np.flatnonzero(marked)
+    lines = scratch.hash(size)
+    hits = np.flatnonzero(scratch.marked[: size // 8])
     if hits.size:
-        found = words[hits]
-        index = np.searchsorted(_WORDS, found)
+        found = scratch.words[hits]
+        index = _WORDS.searchsorted(found)
         index[index == _WORDS.size] = 0
         real = _WORDS[index] == found
         view = scratch.data[:size]
@@ -175,7 +189,7 @@ def _mark(scratch: _Scratch, size: int, offset: int, blocks: npt.NDArray[np.uint
             for phrase, start in _PLACES[word]:
                 if PHRASES[phrase] > blocks[block] and _is_there(view, position - start, phrase):
                     blocks[block] = PHRASES[phrase]
-    return int(np.count_nonzero(scratch.buffer[:size] == _NEWLINE))
+    return lines
 
 
 class Marker:
@@ -185,7 +199,7 @@ class Marker:
         self._scratch = _Scratch()
 
     def holds(self, data: bytes) -> bool:
-        """Whether a phrase is in ``data``; one that lies across a multiple of CHUNK may be missed."""
+        """Whether a phrase is in ``data``; what looks like one at the edge of a chunk counts as well."""
         blocks = np.zeros(CHUNK // BLOCK, dtype=np.uint8)
         for start in range(0, len(data), CHUNK):
             part = data[start : start + CHUNK]
