@@ -28,7 +28,11 @@ Entry = dict[Any, Any]
 _SPARE_ELEMENTS = 1_000_000
 #: Characters of a number as text, with space around it.
 _LONGEST_NUMBER = 64
+#: Elements of a list that is looked up before it is looked at.
+_FEW = 64
 _NUMBERS = frozenset({int})
+_SEQUENCES = frozenset({list, tuple})
+_TEXT_OR_NONE = frozenset({str, type(None)})
 _TRUTH: dict[Any, bool] = {
     None: False,
     "true": True,
@@ -84,7 +88,7 @@ class Tables:
 
     def label(self, value: Any, pg_id: Any = None) -> int:
         """Of a ``process_group``: (name, desc). Versions before 2.0 have none and know a group by its ``pg_id``."""
-        if type(value) in (tuple, list):
+        if type(value) in _SEQUENCES:
             parts = [self._text(x, keys.GROUP) for x in value[:2]]
             return self.labels[(*parts, "", "")[:2]]
         if value is None:
@@ -104,7 +108,7 @@ class Tables:
         known = self._seen_stacks.get(id(frames))
         if known is not None:
             return known[1]
-        if type(frames) not in (list, tuple):
+        if type(frames) not in _SEQUENCES:
             raise NotADump(f"an entry's frames are {_kind(frames)}")
         n = self.stack_of(map(self.frame, frames))
         self._seen_stacks[id(frames)] = frames, n
@@ -153,12 +157,15 @@ class Tables:
         return text
 
     def _size_list(self, value: Any) -> int:
-        known = self._seen_sizes.get(id(value))
+        known = _quick(self._sizes, value, nested=True)
         if known is not None:
-            return known[1]
+            return known
         if value is None:
             return self._sizes[()]
-        if type(value) not in (list, tuple) or not all(type(shape) in (list, tuple) for shape in value):
+        seen = self._seen_sizes.get(id(value))
+        if seen is not None:
+            return seen[1]
+        if type(value) not in _SEQUENCES or not set(map(type, value)) <= _SEQUENCES:
             raise NotADump(f"an entry's sizes are {_kind(value)}, not lists of numbers")
         self._elements_left -= len(value) + sum(map(len, value))
         if self._elements_left < 0:
@@ -173,14 +180,29 @@ class Tables:
     def _dtype_list(self, value: Any) -> int:
         if value is None:
             return -1
-        known = self._seen_dtypes.get(id(value))
+        known = _quick(self._dtypes, value, nested=False)
         if known is not None:
-            return known[1]
-        if type(value) not in (list, tuple):
+            return known
+        seen = self._seen_dtypes.get(id(value))
+        if seen is not None:
+            return seen[1]
+        if type(value) not in _SEQUENCES:
             raise NotADump(f"an entry's dtypes are {_kind(value)}")
         n = self._dtypes[tuple([self._text(x, "dtype") for x in value])]
         self._seen_dtypes[id(value)] = value, n
         return n
+
+
+def _quick(table: Table, value: Any, *, nested: bool) -> int | None:
+    """The id of a short list that was met before; None if it has to be looked at."""
+    if type(value) is not list or len(value) > _FEW:
+        return None
+    try:
+        if nested:
+            return table.get(tuple(map(tuple, value))) if sum(map(len, value)) <= _FEW else None
+        return table.get(tuple(value))
+    except TypeError:  # not what it should be
+        return None
 
 
 def clean_text(text: str, key: str, longest: int) -> str:
@@ -270,18 +292,45 @@ def from_entries(entries: list[Entry], tables: Tables) -> tuple[dict[str, Column
     for key in BOOL_COLUMNS:
         columns[key] = _fill(entries, key, np.bool_, frozenset({bool}), _to_bool)
     columns["duration_ms"] = finite(_fill(entries, keys.DURATION, np.float64, frozenset({float}), _to_float))
-    columns["state"] = np.fromiter((state_code(e.get("state")) for e in entries), np.uint8, count)
-
-    def ids(name: str, values: Iterable[int]) -> None:
-        columns[name] = np.fromiter(values, np.uint32, count)
-
-    a, b, c, d = keys.LISTS
-    ids("op", (tables.op(e.get("profiling_name")) for e in entries))
-    ids("label", (tables.label(e.get(keys.GROUP), e.get("pg_id")) for e in entries))
-    ids("thread", (tables.thread(e.get("thread_id"), e.get("thread_name")) for e in entries))
-    ids("signature", (tables.signature(e.get(a), e.get(b), e.get(c), e.get(d)) for e in entries))
-    ids("stack", (tables.stack(e.get(keys.FRAMES)) for e in entries))
+    ids: dict[str, Iterable[int]] = {
+        "op": _by_value([e.get("profiling_name") for e in entries], tables.op),
+        "state": _by_value([e.get("state") for e in entries], state_code),
+        "label": _labels(entries, tables),
+        "thread": _threads(entries, tables),
+        "signature": _signatures(entries, tables),
+        "stack": [tables.stack(e.get(keys.FRAMES)) for e in entries] if keys.FRAMES in present else [0] * count,
+    }
+    for name, numbers in ids.items():
+        columns[name] = np.fromiter(numbers, np.uint8 if name == "state" else np.uint32, count)
     return columns, present
+
+
+def _by_value(values: list[Any], to_id: Callable[[Any], int]) -> Iterable[int]:
+    """Ids of texts, each asked for once."""
+    if not set(map(type, values)) <= _TEXT_OR_NONE:
+        return [to_id(v) for v in values]
+    return map({v: to_id(v) for v in dict.fromkeys(values)}.__getitem__, values)
+
+
+def _labels(entries: list[Entry], tables: Tables) -> Iterable[int]:
+    groups: list[Any] = [e.get(keys.GROUP) for e in entries]
+    if set(map(type, groups)) <= _SEQUENCES and set(map(len, groups)) == {2}:
+        pairs = list(map(tuple, groups))
+        if set(map(type, chain.from_iterable(pairs))) == {str}:
+            return map({p: tables.label(p) for p in dict.fromkeys(pairs)}.__getitem__, pairs)
+    return [tables.label(group, e.get("pg_id")) for group, e in zip(groups, entries, strict=True)]
+
+
+def _threads(entries: list[Entry], tables: Tables) -> Iterable[int]:
+    pairs = [(e.get("thread_id"), e.get("thread_name")) for e in entries]
+    if not set(map(type, chain.from_iterable(pairs))) <= _TEXT_OR_NONE:
+        return [tables.thread(*pair) for pair in pairs]
+    return map({p: tables.thread(*p) for p in dict.fromkeys(pairs)}.__getitem__, pairs)
+
+
+def _signatures(entries: list[Entry], tables: Tables) -> Iterable[int]:
+    a, b, c, d = keys.LISTS
+    return [tables.signature(e.get(a), e.get(b), e.get(c), e.get(d)) for e in entries]
 
 
 def scaled(values: Column, name: str, factor: int) -> Column:
