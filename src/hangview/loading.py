@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Reason of a source that a partial incident has not read yet.
 NOT_READ_YET = "not read yet"
+#: Entries from which on it is worth while to give freed memory back.
+MANY = 200_000
 #: Seconds after which the first part of a large set is worth showing.
 FIRST_PART = 0.7
 
@@ -77,17 +79,15 @@ class Session:
         progress = _Progress(len(listing.dumps) + (len(listing.logs) if self.options.logs else 0), on_progress)
         with _no_collection():
             self._read(listing, progress, on_partial, cancelled or _never)
-            files = [self._seen(found, settled) for found in listing.dumps]
-            records = self._assemble(listing, [result for group in files for result in group])
+            files = [result for found in listing.dumps for result in self._seen(found, settled)]
+            records = self._assemble(listing, files)
+            texts = [file.found for file in files if file.kind is SourceKind.LOG]
+            del files
+            self._settle(listing, records)
             logs = None
             if self.options.logs:
-                records, logs = self._read_logs(records, listing, files, progress, cancelled or _never)
-            self._forget(listing)
-            del files
-            incident = _analyse(records, logs, self.paths)
-        if self._storing is not None and not self._keep:
-            self._storing.join()
-        return incident
+                records, logs = self._read_logs(records, (*texts, *listing.logs), progress, cancelled or _never)
+            return _analyse(records, logs, self.paths)
 
     # --- dumps
 
@@ -149,16 +149,14 @@ class Session:
     def _read_logs(
         self,
         records: Records,
-        listing: Listing,
-        files: Sequence[Sequence[FileRead]],
+        files: Sequence[Found],
         progress: _Progress,
         cancelled: Callable[[], bool],
     ) -> tuple[Records, LogEvidence | None]:
         from hangview.dumps.pool import Cancelled
         from hangview.logs import LogFile, combine, scan_log
 
-        texts = [file.found for group in files for file in group if file.kind is SourceKind.LOG]
-        found = {one.shown: one for one in (*texts, *listing.logs)}
+        found = {one.shown: one for one in files}
         elsewhere = _logs_of_other_attempts(records, self.options.attempt)
         records = _set_aside(records, elsewhere)
         scans: dict[tuple[Key, int], LogScan] = {}
@@ -177,9 +175,18 @@ class Session:
         evidence = combine(scans.values())
         return _with_logs(records, evidence), evidence
 
-    def _forget(self, listing: Listing) -> None:
-        there = {found.key for found in listing.dumps if self._keep}
-        self._dumps = {key: files for key, files in self._dumps.items() if key in there}
+    def _settle(self, listing: Listing, records: Records) -> None:
+        """Keep what the next look may need, in as little memory as can be, and forget the rest."""
+        from hangview.dumps.sharing import give_back, rebase
+
+        kept = [(found.key, self._dumps[found.key]) for found in listing.dumps if self._keep and found.key in self._dumps]
+        files = iter(rebase([file for _, group in kept for file in group], records))
+        self._dumps = {key: tuple(next(files) for _ in group) for key, group in kept}
+        if self._storing is not None and not self._keep:
+            self._storing.join()  # it holds all that was read
+            self._storing = None
+        if records.entries.height > MANY:
+            give_back()
 
 
 #: Statuses that more bytes would not change.
