@@ -50,7 +50,7 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     rest = [source for source in rest if source.kind is not SourceKind.LOG]
     files = sorted(files, key=lambda file: natural(file.found.shown))
     replica, places = place_files(files, options)
-    sources, places = _without_local_numbers(sources_of(places), places)
+    sources, places = _without_local_numbers(sources_of(places, replica), places)
     usable = [i for i, source in enumerate(sources) if source.usable and source.rank is not None]
     library = common_library(places[i].facts for i in usable)
     first = len(logs)

@@ -49,20 +49,35 @@ def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, l
     return size, [Place(file, name, attempt_of(file.found.shown)) for file, name in zip(files, named, strict=True)]
 
 
-def sources_of(places: Sequence[Place]) -> list[Source]:
+def sources_of(places: Sequence[Place], replica: int) -> list[Source]:
     """A source for each file, before files are weighed against each other."""
-    shapes = Counter(shape(p.file.found.shown) for p in places if p.facts is not None)
-    read_ranks = {p.named.rank for p in places if p.facts is not None}
-    return [_source(place, shapes, read_ranks) for place in places]
+    decoded = [place for place in places if place.facts is not None]
+    members = {rank for p in decoded if p.decoded for config in p.decoded.configs if config.key for rank in config.ranks}
+    known = _Known(
+        shapes=frozenset(shape(place.file.found.shown) for place in decoded),
+        read=frozenset(place.named.rank for place in decoded),
+        world=frozenset(members) if members and not replica else None,
+    )
+    return [_source(place, known) for place in places]
 
 
-def _source(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> Source:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the decoded dumps tell about those that could not be: how they are called, whose they are, and the members of all
+    their groups (None when these are not known)."""
+
+    shapes: frozenset[str]
+    read: frozenset[int | None]
+    world: frozenset[int] | None
+
+
+def _source(place: Place, known: _Known) -> Source:
     file, found = place.file, place.file.found
     base = Source(found.shown, file.kind, file.status, file.reason, size=found.size, mtime_ns=found.mtime_ns)
     if file.kind is SourceKind.LOG:
         return base
     if place.decoded is None or place.facts is None:
-        if not _claims(place, shapes, read_ranks):
+        if not _claims(place, known):
             if file.kind is SourceKind.OTHER and file.status is not SourceStatus.IGNORED:
                 return base  # a bundle
             return replace(base, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=_no_dump(file.reason or "unknown"))
@@ -83,14 +98,17 @@ def _with_rank(source: Source, named: Named) -> Source:
     return replace(source, rank=named.rank, rank_from=named.origin, host=named.host and escape(named.host), notes=named.notes)
 
 
-def _claims(place: Place, shapes: Counter[str], read_ranks: set[int | None]) -> bool:
-    """Whether a file that is no dump would be missed as one: it has a rank in its name, and is called as the dumps are."""
-    if place.named.rank is None or place.named.origin is None:
+def _claims(place: Place, known: _Known) -> bool:
+    """Whether a file that is no dump would be missed as one: it has a rank in its name, and is called as the dumps are, or as
+    dumps are in general and of a rank that is missing."""
+    rank = place.named.rank
+    if rank is None or place.named.origin is None:
         return False
-    if place.named.origin != BY_NAME or shape(place.file.found.shown) in shapes:
+    if place.named.origin != BY_NAME or shape(place.file.found.shown) in known.shapes:
         return True
-    name = strip_suffixes(place.file.found.shown.rpartition("/")[2])
-    return says_dump(name) and place.named.rank not in read_ranks
+    if rank in known.read or (known.world is not None and rank not in known.world):
+        return False
+    return says_dump(strip_suffixes(place.file.found.shown.rpartition("/")[2]))
 
 
 def common_library(facts: Iterable[Facts | None]) -> str | None:
