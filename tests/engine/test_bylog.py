@@ -1,0 +1,222 @@
+"""Where logs speak for ranks whose dumps do not, and what they add beside a lead. Dumps win where both speak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.engine.bylog import fill
+from hangview.incident import Kind, Role
+from hangview.logs.evidence import EndKind
+from hangview.schema import CellState
+from tests.engine.by_logs import end, logs, stands
+from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, of_kind, rank, steps
+
+if TYPE_CHECKING:
+    from hangview.engine.windows import Window
+    from hangview.incident import Incident
+    from hangview.logs.evidence import LogEvidence
+    from hangview.schema import Source
+    from tests.engine.support import Dump
+
+TP = Pg("7", "tp", (0, 1, 2, 3))
+
+
+def waiting() -> list[Dump]:
+    return alike((0, 1, 2), "all_reduce", 42)
+
+
+def filled(said: LogEvidence, *dumps: Dump | Source, number: int = 3, with_p2p: frozenset[int] = frozenset()) -> Window:
+    found = steps(*dumps)
+    return fill(found.windows, found.grouping.groups, said, with_p2p)[found.group(WORLD), number]
+
+
+# -- positions -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_rank_without_a_dump_stands_where_its_log_says():
+    found = filled(logs(stands(3, 41, 41)), *waiting(), lost(3))
+    assert (found.newest, found.newest_from, found.last_done, found.open_seq) == (41, "log", 41, None)
+    assert found.covers
+    assert found.reason == "by its log, the newest it enqueued is 41 (rank_3.log, line 12)"
+
+
+def test_a_time_out_alone_tells_the_open_call_and_not_the_end():
+    found = filled(logs(stands(3, None, None, timed_out=42)), *waiting(), lost(3))
+    assert (found.newest, found.open_seq, found.above) == (42, 42, CellState.NO_DUMP)
+    assert not found.covers
+
+
+def test_a_counter_that_never_moved_is_none():
+    found = filled(logs(stands(3, -1, -1)), *alike((0, 1, 2), "all_reduce", 1), lost(3))
+    assert (found.newest, found.last_done, found.covers) == (0, None, True)
+
+
+def test_a_whole_dump_wins():
+    found = filled(logs(stands(3, 99, 99)), *waiting(), rank(3).calls("all_reduce", 1, 41))
+    assert (found.newest, found.newest_from) == (41, "entry")
+
+
+def test_a_dump_that_is_older_wins_too():
+    """It is known to be older than the calls of the others; what the log says of them is another matter."""
+    done = [rank(r).calls("all_reduce", 1, 42) for r in range(3)]
+    found = filled(logs(stands(3, 41, 41)), *done, rank(3).calls("all_reduce", 1, 41))
+    assert found.above is CellState.BEFORE_DUMP
+
+
+def test_a_cut_dump_is_filled_up():
+    found = filled(logs(stands(3, 41, 41)), *waiting(), rank(3).calls("all_reduce", 1, 20).cut())
+    assert (found.oldest, found.newest, found.newest_from, found.covers) == (1, 41, "log", True)
+
+
+def test_a_log_that_knows_less_than_the_dump_takes_nothing_back():
+    found = filled(logs(stands(3, 10, 10)), *waiting(), rank(3).calls("all_reduce", 1, 20).cut())
+    assert found.newest == 20
+
+
+def test_a_group_may_be_known_by_its_description_alone():
+    assert filled(logs(stands(3, 41, 41, named=False)), *waiting(), lost(3)).newest == 41
+
+
+def test_a_description_that_two_groups_of_the_rank_share_is_of_neither():
+    one, two = Pg("1", "dp", (0, 1, 2, 3)), Pg("2", "dp", (0, 1, 2, 3))
+    dumps = [rank(r).call("all_reduce", 1, OPEN, group=one).call("all_reduce", 1, group=two) for r in range(3)]
+    found = steps(*dumps)
+    told = fill(found.windows, found.grouping.groups, logs(stands(3, 1, 1, group=one, named=False)), frozenset())
+    assert told == found.windows
+
+
+def test_groups_with_sends_count_two_things_in_one_number():
+    assert filled(logs(stands(3, 41, 41)), *waiting(), lost(3), with_p2p=frozenset({0})).newest is None
+
+
+def test_a_rank_that_is_no_member_is_left_out():
+    found = steps(*waiting(), lost(3))
+    assert fill(found.windows, found.grouping.groups, logs(stands(9, 41, 41)), frozenset()) == found.windows
+
+
+# -- what becomes of the answer ------------------------------------------------------------------------------------------
+
+
+def test_a_rank_that_its_log_shows_behind_is_a_lead():
+    incident = look(*waiting(), lost(3), logs=logs(stands(3, 41, 41)))
+    assert incident.leads == (3,)
+    (finding,) = of_kind(incident, Kind.NOT_REQUESTED)
+    assert any("rank_3.log" in line.text for line in finding.evidence)
+
+
+def test_a_rank_that_its_log_shows_in_the_call_is_none():
+    incident = look(*waiting(), lost(3), logs=logs(stands(3, 42, 41)))
+    assert incident.leads == ()
+    assert of_kind(incident, Kind.NOT_REQUESTED) == []
+
+
+def ended(incident: Incident) -> list[tuple[Role, tuple[int, ...], tuple[int, ...]]]:
+    return [(f.role, f.ranks, f.others) for f in of_kind(incident, Kind.PROCESS_ENDED)]
+
+
+def test_a_rank_without_a_dump_whose_log_shows_how_it_ended_is_a_lead():
+    incident = look(*waiting(), lost(3), logs=logs(end(3)))
+    assert incident.leads == (3,)
+    assert ended(incident) == [(Role.LEAD, (3,), (0, 1, 2))]
+    (beside,) = of_kind(incident, Kind.NOT_OBSERVED)
+    assert (beside.role, beside.ranks) == (Role.NOTE, (3,))
+
+
+def test_the_end_stands_at_the_call_that_waits_for_it():
+    (finding,) = of_kind(look(*waiting(), lost(3), logs=logs(end(3))), Kind.PROCESS_ENDED)
+    assert (finding.group, finding.lane, finding.seq, finding.op) == (0, "collective", 42, "all_reduce")
+    assert "all_reduce 42 of default_pg" in finding.summary
+
+
+def test_what_is_still_not_observed_stays_a_lead_to_the_files():
+    """Of two ranks without dumps only one has a log that tells."""
+    big = Pg("0", "default_pg", (0, 1, 2, 3, 4))
+    incident = look(*alike((0, 1, 2), "all_reduce", 42, group=big), lost(3), lost(4), logs=logs(end(3)))
+    (open_one,) = of_kind(incident, Kind.NOT_OBSERVED)
+    assert (open_one.role, open_one.ranks) == (Role.LEAD, (3, 4))
+    assert incident.leads == (3,)
+
+
+FOLLOWERS = [
+    end(3, "signal 15 (SIGTERM)", EndKind.SIGNAL, follower=True, why_follower="the launcher ended it"),
+    end(3, "connection reset by peer", follower=True, why_follower="its peer was gone"),
+    end(3, "watchdog time-out", EndKind.ABORT, follower=True, why_follower="it aborted after its time-out"),
+    end(3, "exit code 1", EndKind.EXIT_CODE),  # says nothing of its own
+    end(3, "ValueError", went_on=True, before_communication=False),  # raised, handled, went on
+]
+
+
+@pytest.mark.parametrize("follower", FOLLOWERS, ids=lambda e: e.what)
+def test_an_end_that_others_brought_about_names_nobody(follower):
+    incident = look(*waiting(), lost(3), logs=logs(follower))
+    assert incident.leads == ()
+    assert ended(incident) == []
+    (finding,) = of_kind(incident, Kind.NOT_OBSERVED)
+    assert finding.role is Role.LEAD
+
+
+def test_an_exception_before_the_call_counts_although_the_script_went_on():
+    incident = look(*waiting(), lost(3), logs=logs(end(3, went_on=True, before_communication=True)))
+    assert incident.leads == (3,)
+
+
+def test_of_several_ends_of_a_rank_one_of_its_own_making_counts():
+    told = logs(FOLLOWERS[0], end(3))
+    assert look(*waiting(), lost(3), logs=told).leads == (3,)
+
+
+# -- beside an observed lead ---------------------------------------------------------------------------------------------
+
+
+def test_what_the_dumps_show_stays_and_the_log_stands_beside_it():
+    incident = look(*waiting(), rank(3).calls("all_reduce", 1, 41), logs=logs(end(3)))
+    assert incident.leads == (3,)
+    assert [(f.kind, f.role) for f in incident.findings] == [
+        (Kind.NOT_REQUESTED, Role.LEAD),
+        (Kind.PROCESS_ENDED, Role.LEAD),
+    ]
+    line = incident.findings[0].evidence[-1]
+    assert line.text == "rank 3, by its log: ValueError: shard_3.bin (rank_3.log, line 30)"
+
+
+@pytest.mark.parametrize("follower", FOLLOWERS, ids=lambda e: e.what)
+def test_ends_that_follow_change_nothing_about_an_observed_lead(follower):
+    with_log = look(*waiting(), rank(3).calls("all_reduce", 1, 41), logs=logs(follower))
+    without = look(*waiting(), rank(3).calls("all_reduce", 1, 41))
+    assert with_log.findings == without.findings
+
+
+def test_a_waiting_rank_that_raised_its_time_out_is_no_lead():
+    """Rank 0 printed the time-out and died of it."""
+    told = logs(end(0, "DistBackendError: timed out", before_communication=False), stands(0, 42, 41, timed_out=42))
+    incident = look(*waiting(), rank(3).calls("all_reduce", 1, 41), logs=told)
+    assert incident.leads == (3,)
+    assert ended(incident) == []
+
+
+def test_a_rank_that_raises_inside_a_call_that_differs_follows_from_it():
+    """Rank 1 asked for another size; rank 3, without a dump, raised in the same call."""
+    big = Pg("0", "default_pg", tuple(range(6)))
+    dumps = alike((0, 2, 4, 5), "all_reduce", 42, group=big)
+    odd = rank(1).calls("all_reduce", 1, 41, group=big).call("all_reduce", 42, OPEN, group=big, size=512)
+    incident = look(*dumps, odd, lost(3), logs=logs(end(3, "RuntimeError", before_communication=False)))
+    assert incident.leads == (1,)
+    assert ended(incident) == []
+
+
+def test_a_rank_is_told_once():
+    """Rank 3 is missing in two groups, and ended once."""
+    dumps = [rank(r).calls("all_reduce", 1, 3).call("all_reduce", 4, OPEN) for r in (0, 1)]
+    dumps.append(rank(2).calls("all_reduce", 1, 3).call("all_reduce", 1, OPEN, group=TP))
+    incident = look(*dumps, lost(3), logs=logs(end(3)))
+    assert len(ended(incident)) == 1
+
+
+def test_logs_alone_are_judged_as_logs():
+    """Without any usable dump the groups and the answer come from the logs."""
+    told = logs(*(stands(r, 42, 41, timed_out=42) for r in range(3)), stands(3, 41, 41))
+    incident = look(lost(0), lost(1), lost(2), lost(3), logs=told)
+    assert incident.leads == (3,)
+    assert [g.name for g in incident.groups] == ["0"]
