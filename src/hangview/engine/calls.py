@@ -58,7 +58,8 @@ def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ..
     )
     rows, extra = _merge_batches(records, rows, family_names)
     table, keys = compare.key_table(records, rows.select("op", "signature").unique().rows(), extra)
-    rows = rows.join(table.select("op", "signature", "key"), on=["op", "signature"], how="left", maintain_order="left")
+    pair = ["op", "signature"]
+    rows = rows.with_columns(rows.select(pair).join(table, on=pair, how="left", maintain_order="left")["key"])
     rows = _doubtful(records, rows)
     return Calls(rows, _by_seq(rows, table, family_names), keys, entries, _unjudged(entries))
 

@@ -36,15 +36,26 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     * ``issued``: the recorder marks every request as over at once (a hook on a backend without completion)
     * ``unclear``: nothing tells whether it is over
     """
-    frame = records.entries.join(
-        grouping.of_label, on=["source", "label", "pg_id"], how="left", maintain_order="left", nulls_equal=True
+    entries = records.entries
+    # only what is needed is joined, and the result laid beside the entries: two million rows of them are not copied
+    place = ["source", "label", "pg_id"]
+    group = entries.select(place).join(grouping.of_label, on=place, how="left", maintain_order="left", nulls_equal=True)[
+        "group"
+    ]
+    ops = _op_table(records)
+    by_op = {name: ops[name].gather(entries["op"]) for name in ops.columns}
+    newest = dict(entries.group_by("source").agg(pl.col("created_ns").max()).iter_rows())
+    newest_of = pl.Series("newest_ns", [newest.get(i) for i in range(len(records.sources))], dtype=pl.Int64)
+    timed = entries.select("state", "retired", "created_ns", "completed_ns", "timeout_ms").with_columns(
+        by_op["completion"], newest_ns=newest_of.gather(entries["source"])
     )
-    frame = frame.join(_op_table(records), on="op", how="left", maintain_order="left")
-    newest = frame.group_by("source").agg(newest_ns=pl.col("created_ns").max())
-    frame = frame.join(newest, on="source", how="left", maintain_order="left").with_columns(reading=_reading())
+    frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(
+        by_op["completion"], by_op["closes"], by_op["peers"], by_op["control"], timed.select(reading=_reading())["reading"]
+    )
     frame = _survivors(records, _lanes(frame))
-    frame = frame.with_columns(issued=(pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED)))
-    return frame.drop("completion", "newest_ns", "closes")
+    issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))
+    added = frame.select("lane", "reading", "closed", "unclear", issued=issued)
+    return entries.with_columns(homes["group"], by_op["family"]).hstack(added)
 
 
 def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
@@ -110,11 +121,11 @@ def families(records: Records) -> tuple[str, ...]:
 
 
 def _op_table(records: Records) -> pl.DataFrame:
+    """What matters of each op, in the order of ``records.ops``."""
     ids = {name: i for i, name in enumerate(families(records))}
     modes = {Completion.RECORDED: 0, Completion.RETIRED: 1, Completion.HOOK: 2}
     return pl.DataFrame(
         {
-            "op": list(range(len(records.ops))),
             "family": [ids[op.family] for op in records.ops],
             "completion": [modes[producer_of(op.library).completion] for op in records.ops],
             "closes": [op.closes_batch for op in records.ops],
@@ -122,7 +133,6 @@ def _op_table(records: Records) -> pl.DataFrame:
             "control": [op.family == "control" for op in records.ops],
         },
         schema={
-            "op": pl.UInt32,
             "family": pl.UInt16,
             "completion": pl.UInt8,
             "closes": pl.Boolean,
