@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hangview.worksheet import from_markdown, prefill, to_markdown
-from hangview.worksheet.layout import ENGLISH, LAYOUT, FieldKind
+from hangview.worksheet.english import ENGLISH
+from hangview.worksheet.languages import LANGUAGES
+from hangview.worksheet.layout import LAYOUT, FieldKind
 from hangview.worksheet.markdown import is_worksheet
 from hangview.worksheet.model import Mark, Prefilled, Sheet, blank_sheet, repeat_key
 from tests.support import incidents
@@ -44,6 +46,7 @@ def filled(sheet: Sheet, content: dict[str, str]) -> Sheet:
 BASES = {
     name: prefill(getattr(incidents, name)()) for name in ("four_ranks", "missing_dump", "no_files", "eight_in_five_groups")
 }
+BASES["korean"] = prefill(incidents.four_ranks(), language="ko")
 
 
 @settings(max_examples=400, deadline=None)
@@ -82,8 +85,9 @@ def test_one_title_and_eight_headings_whatever_was_typed(base: str, content: dic
         elif not fenced and line.startswith(("# ", "## ")):
             found.append(line)
     if "```" not in text and "~~~" not in text:
-        assert found[1:] == HEADINGS
-        assert found[0].startswith("# Incident worksheet")
+        words = LANGUAGES[BASES[base].language]
+        assert found[1:] == [f"## {number}. {words.sections[section.key]}" for number, section in enumerate(LAYOUT, 1)]
+        assert found[0].startswith(f"# {words.title}")
 
 
 def test_rendered_headings_are_the_title_and_the_eight_sections() -> None:
@@ -219,6 +223,15 @@ def test_prefilled_text_is_escaped_and_comes_back(value: str) -> None:
     for key in ("model", "groups"):
         sheet = sheet.with_field(replace(sheet[key], prefilled=(Prefilled(value, value),)))
     assert from_markdown(to_markdown(sheet)) == sheet
+
+
+def test_korean_comes_back_as_korean() -> None:
+    sheet = BASES["korean"].with_text("against", "랭크 0 도 기다린다")
+    text = to_markdown(sheet)
+    assert "**반대 증거:**\n\n랭크 0 도 기다린다" in text
+    assert "*(출처: nccl_trace_rank_3" in text
+    assert from_markdown(text) == sheet
+    assert from_markdown(text).language == "ko"
 
 
 def test_blank_is_visible_in_every_field_that_asks() -> None:

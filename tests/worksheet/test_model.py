@@ -8,9 +8,12 @@ import pytest
 
 from hangview.incident import Incident, Kind, Role
 from hangview.worksheet import Mark, Sheet, from_markdown, prefill, to_markdown
-from hangview.worksheet.layout import ENGLISH, LANGUAGES, LAYOUT, FieldKind
+from hangview.worksheet.english import ENGLISH
+from hangview.worksheet.languages import LANGUAGES
+from hangview.worksheet.layout import LAYOUT, FieldKind
 from hangview.worksheet.model import MOST_REPEATS, blank_sheet
-from tests.support.incidents import Builder, eight_in_five_groups, four_ranks, healthy, missing_dump
+from tests.support.builder import Builder
+from tests.support.incidents import eight_in_five_groups, four_ranks, healthy, missing_dump
 
 
 def accept_all(sheet: Sheet, incident: Incident) -> Sheet:

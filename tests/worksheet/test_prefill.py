@@ -14,7 +14,8 @@ from hangview.schema import Attempt, CellState, GroupConfig, Source, SourceKind,
 from hangview.worksheet import Mark, Sheet, prefill, to_markdown
 from hangview.worksheet.model import Prefilled
 from tests.support import incidents
-from tests.support.incidents import Builder, four_ranks, healthy, missing_dump
+from tests.support.builder import Builder
+from tests.support.incidents import four_ranks, healthy, missing_dump
 
 ALL = sorted(
     name

@@ -8,12 +8,13 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from hangview.worksheet import drafts, files, prefill, to_markdown
+from hangview.worksheet import prefill, to_markdown
 from hangview.worksheet.model import blank_sheet
 from hangview.worksheet.store import DEFAULT_NAME, SaveStatus, SheetStore
 from tests.support.incidents import four_ranks, missing_dump
@@ -42,14 +43,14 @@ def places(tmp_path: Path) -> Places:
 
 def refuse(monkeypatch: pytest.MonkeyPatch, folder: Path, number: int) -> None:
     """Every temporary file below ``folder`` fails as a disk with this error would."""
-    real = files.tempfile.mkstemp
+    real = tempfile.mkstemp
 
-    def mkstemp(*args: object, dir: Path, **kwargs: object) -> object:  # noqa: A002
-        if Path(dir).is_relative_to(folder):
+    def mkstemp(*, prefix: str, suffix: str, dir: Path) -> tuple[int, str]:  # noqa: A002
+        if dir.is_relative_to(folder):
             raise OSError(number, os.strerror(number), str(dir))
-        return real(*args, dir=dir, **kwargs)  # type: ignore[call-overload]
+        return real(prefix=prefix, suffix=suffix, dir=dir)
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", mkstemp)
+    monkeypatch.setattr("hangview.worksheet.files.tempfile.mkstemp", mkstemp)
 
 
 # Drafts
@@ -169,7 +170,7 @@ def test_without_locks_a_draft_is_copied_and_never_shared(places: Places, monkey
     def flock(handle: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "no locks available")
 
-    monkeypatch.setattr(drafts.fcntl, "flock", flock)
+    monkeypatch.setattr("hangview.worksheet.drafts.fcntl.flock", flock)
     one, two = places.store(), places.store()
     one.keep(SHEET.with_text("driver", "one"), INCIDENT)
     (draft,) = two.drafts(INCIDENT)
@@ -255,7 +256,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_draft_and_no_litter(
     def fsync(handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(files.os, "fsync", fsync)
+    monkeypatch.setattr("hangview.worksheet.files.os.fsync", fsync)
     assert not store.keep(SHEET.with_text("driver", "after"), INCIDENT).kept
     monkeypatch.undo()
     assert sorted(file.name for file in path.parent.iterdir()) == sorted([path.name, path.with_suffix(".lock").name])

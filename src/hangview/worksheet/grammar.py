@@ -6,7 +6,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hangview.worksheet.layout import BLANK, ENGLISH, LANGUAGES, LAYOUT
+from hangview.worksheet.english import ENGLISH
+from hangview.worksheet.languages import LANGUAGES
+from hangview.worksheet.layout import BLANK, LAYOUT
 from hangview.worksheet.model import MOST_REPEATS, Item, Prefilled, field_label, repeat_key
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.text import escape
-from hangview.worksheet.layout import LANGUAGES
+from hangview.worksheet.languages import LANGUAGES
 from hangview.worksheet.model import Change, Mark, Prefilled, field_label, repeat_key, same_values
 
 if TYPE_CHECKING:

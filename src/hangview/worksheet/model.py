@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hangview.worksheet.layout import ENGLISH, LANGUAGES, LAYOUT, FieldKind
+from hangview.worksheet.english import ENGLISH
+from hangview.worksheet.languages import LANGUAGES
+from hangview.worksheet.layout import LAYOUT, FieldKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

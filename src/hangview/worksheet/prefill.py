@@ -14,7 +14,7 @@ from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape
 from hangview.worksheet import evidence
 from hangview.worksheet.hypothesis import first_hypotheses, no_hypothesis_line
-from hangview.worksheet.layout import LANGUAGES
+from hangview.worksheet.languages import LANGUAGES
 from hangview.worksheet.model import Item, Prefilled, blank_sheet
 from hangview.worksheet.standing import standing_lines, state_lines
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 class Host(App[int]):
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, store: SheetStore, incident: Incident, *, ascii_only: bool = False, colours: bool = True) -> None:
+    def __init__(
+        self, store: SheetStore, incident: Incident, *, ascii_only: bool = False, colours: bool = True, language: str = "en"
+    ) -> None:
         super().__init__(ansi_color=None if colours else True)
         self.animation_level = "none"
-        self.sheet = WorksheetScreen(store, incident, ascii_only=ascii_only)
+        self.sheet = WorksheetScreen(store, incident, ascii_only=ascii_only, language=language)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK if self.current_theme.dark else LIGHT

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input, TextArea
 
-from hangview.tui.worksheet.fields import ChecklistBox, LineBox, TextBox
+from hangview.tui.worksheet.fields import FieldBox, TextBox
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
+from hangview.tui.worksheet.screen import WorksheetScreen
 from hangview.worksheet import Mark, from_markdown, prefill, to_markdown
 from hangview.worksheet.store import DEFAULT_NAME, SheetStore
 from tests.support.incidents import eight_in_five_groups, four_ranks, missing_dump
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from hangview.incident import Incident
-    from hangview.tui.worksheet.screen import WorksheetScreen
 
 INCIDENT = four_ranks()
 OTHER = replace(missing_dump(), paths=INCIDENT.paths)
@@ -45,6 +45,27 @@ async def form(
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield app, app.sheet, pilot
+
+
+def at(sheet: WorksheetScreen, key: str) -> FieldBox:
+    box = sheet.form.box(key)
+    assert box is not None, key
+    return box
+
+
+def value(sheet: WorksheetScreen, key: str) -> str:
+    """What the control of a one-line field shows."""
+    control = at(sheet, key).control
+    assert isinstance(control, Input)
+    return control.value
+
+
+def mark(sheet: WorksheetScreen, key: str) -> Mark:
+    return sheet.session.sheet[key].mark
+
+
+def on_top(app: Host) -> type:
+    return type(app.screen)
 
 
 def toasts(app: Host) -> str:
@@ -72,9 +93,10 @@ async def test_every_section_and_field_can_be_reached(tmp_path: Path, size: tupl
         keys = [box.field.key for box in sheet.form.boxes]
         reached = []
         for _ in range(len(keys) + 2):  # the checklist has three lines to tick
-            box = next(box for box in sheet.form.boxes if app.focused is not None and box in app.focused.ancestors)
-            reached.append(box.field.key)
-            assert sheet.form.region.contains_region(app.focused.region) or app.focused.region.height > sheet.form.region.height
+            focused = app.focused
+            assert focused is not None
+            reached.append(next(box.field.key for box in sheet.form.boxes if box in focused.ancestors))
+            assert sheet.form.region.contains_region(focused.region)
             await pilot.press("tab")
         assert list(dict.fromkeys(reached)) == keys
 
@@ -122,32 +144,30 @@ async def test_leaving_the_app_keeps_what_was_typed(tmp_path: Path) -> None:
 async def test_closing_and_opening_again_loses_nothing(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("tab", "x", "escape", "escape")
-        assert app.screen is not sheet
+        assert on_top(app) is not WorksheetScreen
         (draft,) = store_in(tmp_path).drafts(INCIDENT)
         assert draft.sheet["run"].typed == "x"
         app.push_screen("worksheet")
         await pilot.pause()
-        assert app.screen is sheet
-        box = sheet.form.box("run")
-        assert isinstance(box, LineBox)
-        assert box.control.value == "x"
+        assert on_top(app) is WorksheetScreen
+        assert value(sheet, "run") == "x"
 
 
 async def test_letters_are_keys_only_outside_of_fields(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("tab", *"sqpw18")
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert sheet.session.sheet["run"].typed == "sqpw18"
         await pilot.press("escape")
         assert app.focused is None
         await pilot.press("q")
-        assert app.screen is not sheet
+        assert on_top(app) is not WorksheetScreen
 
 
 async def test_saving_asks_where_once_and_says_which_file_was_written(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("tab", "4", "2", "escape", "s")
-        assert isinstance(app.screen, SaveDialog)
+        assert on_top(app) is SaveDialog
         assert DEFAULT_NAME in screen_text(app)
         await pilot.press("enter")
         await pilot.pause()
@@ -158,7 +178,7 @@ async def test_saving_asks_where_once_and_says_which_file_was_written(tmp_path: 
         assert f"saved to {DEFAULT_NAME}" in screen_text(app)
         await pilot.press("tab", "3", "f5")
         await pilot.pause()
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert "- **Run identifier:** 423" in path.read_text()
         assert "- **Run identifier:** 42\n" in path.with_name(f"{DEFAULT_NAME}~").read_text()
 
@@ -181,17 +201,17 @@ async def test_a_file_of_someone_else_is_replaced_only_when_told_so(tmp_path: Pa
 
 async def test_another_name_instead_of_replacing(tmp_path: Path) -> None:
     (tmp_path / DEFAULT_NAME).write_text("Bob's\n")
-    async with form(tmp_path) as (app, sheet, pilot):
+    async with form(tmp_path) as (app, _, pilot):
         await pilot.press("s", "enter", "o")
         await pilot.press("home", "m", "y", "-", "enter")
         await pilot.pause()
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert (tmp_path / f"my-{DEFAULT_NAME}").exists()
         assert (tmp_path / DEFAULT_NAME).read_text() == "Bob's\n"
 
 
 async def test_a_save_that_fails_says_why_and_offers_another_place(tmp_path: Path) -> None:
-    async with form(tmp_path) as (app, sheet, pilot):
+    async with form(tmp_path) as (app, _, pilot):
         await pilot.press("tab", "x", "escape", "S")
         app.screen.query_one(Input).value = "nowhere/sheet.md"
         await pilot.press("enter")
@@ -200,7 +220,7 @@ async def test_a_save_that_fails_says_why_and_offers_another_place(tmp_path: Pat
         assert app.screen.query_one(Input).value == "sheet.md"
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert (tmp_path / "sheet.md").exists()
 
 
@@ -226,14 +246,14 @@ async def test_an_earlier_draft_is_offered_and_gone_on_with(tmp_path: Path) -> N
     store = store_in(tmp_path)
     store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
     store.close()
-    async with form(tmp_path) as (app, sheet, pilot):
-        assert isinstance(app.screen, DraftDialog)
+    async with form(tmp_path) as (app, _, pilot):
+        assert on_top(app) is DraftDialog
         shown = screen_text(app)
         assert "1 field written" in shown
         assert "rank 3 did not request" in shown
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert re.search(r"\* Driver +580\.65", screen_text(app))
 
 
@@ -244,10 +264,10 @@ async def test_an_earlier_draft_may_be_left_where_it_is(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("n")
         await pilot.pause()
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert sheet.session.sheet == prefill(INCIDENT)
         await pilot.press("d")
-        assert isinstance(app.screen, DraftDialog)
+        assert on_top(app) is DraftDialog
     assert len(store_in(tmp_path).drafts(INCIDENT)) == 1
 
 
@@ -261,7 +281,7 @@ async def test_a_draft_is_deleted_only_by_its_own_key(tmp_path: Path) -> None:
         store.close()
         await pilot.press("D")
         await pilot.pause()
-        assert not isinstance(app.screen, DraftDialog)
+        assert on_top(app) is not DraftDialog
     assert store_in(tmp_path).drafts(INCIDENT) == ()
 
 
@@ -269,33 +289,31 @@ async def test_new_evidence_fills_an_untouched_form_by_itself(tmp_path: Path) ->
     async with form(tmp_path) as (_, sheet, pilot):
         sheet.update_incident(OTHER)
         await pilot.pause()
-        box = sheet.form.box("expected")
-        assert isinstance(box, LineBox)
-        assert box.control.value == prefill(OTHER)["expected"].value
+        assert value(sheet, "expected") == prefill(OTHER)["expected"].value
         assert sheet.query_one("#sheet-news", Lines).text == ""
 
 
 async def test_new_evidence_never_touches_what_is_being_typed(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
-        sheet.form.box("missing").control.focus()
-        await pilot.press(*"node down")
+        at(sheet, "missing").control.focus()
+        await pilot.press(*"node", "space", *"down")
         area = app.focused
         assert isinstance(area, TextArea)
         await pilot.press("left", "left")
         sheet.update_incident(OTHER)
         await pilot.pause()
         assert app.focused is area
-        assert area.text == "nodedown" or area.text == "node down"
+        assert area.text == "node down"
         assert area.cursor_location[1] == len(area.text) - 2
         assert "by now: c looks" in screen_text(app)
         await pilot.press("escape", "c")
-        assert isinstance(app.screen, ChangesDialog)
+        assert on_top(app) is ChangesDialog
         await pilot.press("enter")
         await pilot.pause()
         assert sheet.session.changes == ()
         assert sheet.session.sheet["missing"].typed == area.text
         assert sheet.session.sheet["missing"].prefilled == prefill(OTHER)["missing"].prefilled
-        assert "rank 2: no file of rank 2" in sheet.form.box("missing").query(Lines).first().text
+        assert "rank 2: no file of rank 2" in at(sheet, "missing").query(Lines).first().text
 
 
 async def test_changes_that_are_unticked_are_left_and_not_offered_again(tmp_path: Path) -> None:
@@ -305,7 +323,7 @@ async def test_changes_that_are_unticked_are_left_and_not_offered_again(tmp_path
         await pilot.pause()
         await pilot.press("c", "a", "enter")
         await pilot.pause()
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
         assert sheet.session.changes == ()
         assert sheet.session.sheet["missing"].prefilled == prefill(INCIDENT)["missing"].prefilled
         await pilot.press("c")
@@ -323,18 +341,16 @@ async def test_a_finding_is_sent_before_and_while_the_form_is_shown(tmp_path: Pa
         await pilot.pause()
         app.sheet.add_finding(second)
         await pilot.pause()
-        box = app.sheet.form.box("hypothesis.3")
-        assert box is not None
-        assert second.summary in box.query(Lines).first().text
+        assert second.summary in at(app.sheet, "hypothesis.3").query(Lines).first().text
         await pilot.press("h")
-        assert app.focused is app.sheet.form.box("hypothesis.4").control
+        assert app.focused is at(app.sheet, "hypothesis.4").control
         await pilot.press(*"mine")
         assert app.sheet.session.sheet["hypothesis.4"].typed == "mine"
 
 
 async def test_choices_ticks_and_undo(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
-        sheet.form.box("restore").control.focus()
+        at(sheet, "restore").control.focus()
         await pilot.press("down", "space")
         await pilot.pause()
         assert sheet.session.sheet["restore"].typed == "restored, not verified"
@@ -343,33 +359,29 @@ async def test_choices_ticks_and_undo(tmp_path: Path) -> None:
         assert sheet.session.sheet["restore"].typed == "restored and verified"
         await pilot.press("backspace")
         await pilot.pause()
-        assert sheet.session.sheet["restore"].mark is Mark.BLANK
-        trials = sheet.form.box("trials")
-        assert isinstance(trials, ChecklistBox)
-        trials.control.focus()
+        assert mark(sheet, "restore") is Mark.BLANK
+        at(sheet, "trials").control.focus()
         await pilot.press("space", "tab", "space", "space")
         await pilot.pause()
         assert [item.checked for item in sheet.session.sheet["trials"].items] == [True, False, False]
         assert "[x] groups were made" in screen_text(app)
-        sheet.form.box("backend").control.focus()
-        await pilot.press("end", *" patched")
-        assert sheet.session.sheet["backend"].mark is Mark.EDITED
+        at(sheet, "backend").control.focus()
+        await pilot.press("end", *"-patched")
+        assert mark(sheet, "backend") is Mark.EDITED
         await pilot.press("ctrl+z")
         await pilot.pause()
-        assert sheet.session.sheet["backend"].mark is Mark.PREFILLED
+        assert mark(sheet, "backend") is Mark.PREFILLED
 
 
 async def test_an_emptied_prefilled_line_says_again_what_the_evidence_says(tmp_path: Path) -> None:
     async with form(tmp_path) as (_, sheet, pilot):
-        box = sheet.form.box("backend")
-        assert isinstance(box, LineBox)
-        box.control.focus()
+        at(sheet, "backend").control.focus()
         await pilot.press("end", "ctrl+u")
         await pilot.pause()
-        assert box.control.value == ""
+        assert value(sheet, "backend") == ""
         await pilot.press("tab")
         await pilot.pause()
-        assert box.control.value == "nccl"
+        assert value(sheet, "backend") == "nccl"
         assert not sheet.session.begun
 
 
@@ -379,7 +391,7 @@ async def test_opening_a_saved_worksheet_goes_on_where_it_stopped(tmp_path: Path
     (tmp_path / "old.md").write_text(text)
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("o")
-        assert isinstance(app.screen, OpenDialog)
+        assert on_top(app) is OpenDialog
         app.screen.query_one(Input).value = "nowhere.md"
         await pilot.press("enter")
         await pilot.pause()
@@ -389,10 +401,9 @@ async def test_opening_a_saved_worksheet_goes_on_where_it_stopped(tmp_path: Path
         await pilot.pause()
         assert sheet.session.sheet == from_markdown(text)
         assert not sheet.unsaved
-        assert isinstance(sheet.form.box("driver"), LineBox)
-        assert sheet.form.box("driver").control.value == "1"
-        assert isinstance(sheet.form.box("model"), TextBox)
-        kept = sheet.form.box("devices").query(Lines).last().text
+        assert value(sheet, "driver") == "1"
+        assert isinstance(at(sheet, "model"), TextBox)
+        kept = at(sheet, "devices").query(Lines).last().text
         assert "he restarted it" in kept
 
 
@@ -411,13 +422,13 @@ async def test_white_space_that_a_terminal_cannot_show_is_no_edit(tmp_path: Path
 
 
 async def test_preview_shows_the_markdown_and_goes_away(tmp_path: Path) -> None:
-    async with form(tmp_path) as (app, sheet, pilot):
+    async with form(tmp_path) as (app, _, pilot):
         await pilot.press("p")
         await pilot.pause()
-        assert isinstance(app.screen, PreviewDialog)
+        assert on_top(app) is PreviewDialog
         assert "Incident worksheet: run-4711" in screen_text(app)
         await pilot.press("escape")
-        assert app.screen is sheet
+        assert on_top(app) is WorksheetScreen
 
 
 async def test_ascii_alone_where_asked_for(tmp_path: Path) -> None:
@@ -435,7 +446,7 @@ async def test_ascii_alone_where_asked_for(tmp_path: Path) -> None:
 async def test_without_colours_every_field_still_has_a_place(tmp_path: Path) -> None:
     async with form(tmp_path, colours=False) as (app, sheet, pilot):
         await pilot.press("7")
-        sheet.form.box("against").control.focus()
+        at(sheet, "against").control.focus()
         await pilot.pause()
         assert "____" in screen_text(app)
 
@@ -444,7 +455,7 @@ async def test_the_editor_is_refused_where_the_terminal_cannot_be_handed_over(tm
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("f4")
         assert "go to a text field first" in toasts(app)
-        sheet.form.box("against").control.focus()
+        at(sheet, "against").control.focus()
         await pilot.press("x", "f4")
         await pilot.pause()
         assert "cannot be handed to an editor" in toasts(app)
