@@ -37,9 +37,8 @@ AFTER_LONG = 1 << 16
 #: At most so many bytes of one file are read line by line: the first and the last ones.
 BUDGET_FIRST = 8 << 20
 BUDGET_LAST = 24 << 20
-#: From this size on two threads share the work.
+#: From this size on two threads share the work, unless the machine is busy: then they only wait for each other.
 _PARALLEL = 32 << 20
-_THREADS = 2
 
 _NEAR, _LONG = 1, 2
 
@@ -227,12 +226,21 @@ def _scan(fd: int, size: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int
             got = os.preadv(fd, [scratch.data], offset)
             newlines[chunk] = _mark(scratch, min(got, size - offset), offset, blocks)
 
-    if size < _PARALLEL:
+    if size < _PARALLEL or not _idle_core():
         share(0, 1)
     else:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(share, range(_THREADS), [_THREADS] * _THREADS))
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(share, (0, 1), (2, 2)))
     return blocks, newlines
+
+
+def _idle_core() -> bool:
+    """Whether a second thread would find a core of its own."""
+    cores = os.cpu_count() or 1
+    try:
+        return cores > 1 and os.getloadavg()[0] < cores
+    except OSError:
+        return False
 
 
 def find_windows(fd: int, size: int) -> Windows:
