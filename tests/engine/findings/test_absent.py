@@ -1,0 +1,292 @@
+"""Ranks that others wait for and that wait for nobody, across groups; and when they may not be named all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from hangview.incident import Kind, Role, Side, Verdict
+from tests.engine.support import DONE, ISSUED, OPEN, PAIR, WORLD, Dump, Pg, alike, look, rank, told
+from tests.engine.test_callsites import STEP, loop
+
+LEFT, RIGHT = Pg("1", "left", (0, 1)), Pg("2", "right", (2, 3))
+TP = Pg("7", "tp", (0, 1, 2, 3))
+
+
+# -- leads ---------------------------------------------------------------------------------------------------------------
+
+
+def test_ranks_missing_in_one_call_are_one_finding():
+    incident = look(*alike((0, 1), "all_reduce", 42), *(rank(r).calls("all_reduce", 1, 41) for r in (2, 3)))
+    assert told(incident) == [("lead", "not_requested", (2, 3), "0", 42)]
+    assert incident.leads == (2, 3)
+
+
+def test_two_independent_leads_are_two_findings():
+    incident = look(
+        rank(0).call("all_reduce", 5, OPEN, group=LEFT),
+        rank(1).call("all_reduce", 4, group=LEFT),
+        rank(2).call("all_reduce", 8, OPEN, group=RIGHT),
+        rank(3).call("all_reduce", 7, group=RIGHT),
+    )
+    assert told(incident) == [("lead", "not_requested", (1,), "1", 5), ("lead", "not_requested", (3,), "2", 8)]
+    assert incident.leads == (1, 3)
+
+
+def test_the_lead_is_found_in_another_group_and_what_waits_stands_below_it():
+    """0 waits for 1 in one pair, 1 for 2 in another; the first to print would be rank 0."""
+    middle = Pg("5", "middle", (1, 2))
+    incident = look(
+        rank(0).call("all_reduce", 5, OPEN, group=LEFT),
+        rank(1).call("all_reduce", 4, group=LEFT).call("all_reduce", 9, OPEN, group=middle),
+        rank(2).call("all_reduce", 8, group=middle),
+    )
+    assert told(incident) == [("lead", "not_requested", (2,), "5", 9), ("waiting", "waiting", (0,), "1", 5)]
+    assert incident.leads == (2,)
+    assert "in the end for rank 2" in incident.findings[1].summary
+    assert any("1 more ranks wait: 0" in step for step in incident.findings[0].steps)
+
+
+def test_a_rank_missing_in_two_groups_is_one_lead():
+    """The other call is shown as waiting, not as a fault of its own."""
+    dumps = [rank(r).calls("all_reduce", 1, 3).call("all_reduce", 4, OPEN) for r in (0, 1)]
+    dumps.append(rank(2).calls("all_reduce", 1, 3).calls("broadcast", 1, 2, group=TP).call("broadcast", 3, OPEN, group=TP))
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 3).calls("broadcast", 1, 2, group=TP))
+    assert incident.leads == (3,)
+    assert [f.role for f in incident.findings].count(Role.LEAD) == 1
+    assert [f.kind for f in incident.findings if f.role is Role.LEAD] == [Kind.NOT_REQUESTED]
+
+
+def test_a_rank_with_a_call_of_its_own_unfinished_is_no_lead():
+    """Rank 3 did not come to 42: it waits in tp for rank 2, which waits in 42. That is a circle, not a lead."""
+    tp = Pg("5", "tp", (2, 3))
+    dumps = [*alike((0, 1), "all_reduce", 42), rank(2).calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN).knows(tp)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 41).call("all_reduce", 1, OPEN, group=tp))
+    assert incident.leads == ()
+    assert [f.kind for f in incident.findings if f.role is Role.LEAD] == [Kind.ORDER_CYCLE]
+
+
+def test_evidence_names_files_and_records():
+    (finding,) = look(*alike((0, 1, 2), "all_reduce", 42), rank(3).wrapped(700).calls("all_reduce", 30, 41)).findings
+    first, *rest = finding.evidence
+    assert (first.text, first.source, first.record_id) == (
+        "rank 3: dump is whole, newest entry is 41 (trace_rank_3, record 711)",
+        3,
+        711,
+    )
+    assert [line.record_id for line in rest] == [41, 41, 41]
+    assert finding.steps[0] == "ranks 0-2 requested all_reduce 42 of default_pg; the request is not over."
+
+
+def test_many_waiting_ranks_are_folded():
+    world = Pg("0", "default_pg", tuple(range(64)))
+    dumps = alike(range(63), "all_reduce", 3, group=world)
+    (finding,) = look(*dumps, rank(63).calls("all_reduce", 1, 2, group=world)).findings
+    assert finding.others == tuple(range(63))
+    assert "ranks 0-62 wait" in finding.summary
+    assert len(finding.evidence) < 12
+    assert len(finding.steps) < 8
+
+
+# -- kinds of absence ----------------------------------------------------------------------------------------------------
+
+
+def test_a_rank_that_never_requested_anything_did_not_reach_its_first_collective():
+    incident = look(*alike((0, 1, 2), "all_reduce", 1), rank(3).knows(WORLD))
+    assert told(incident) == [("lead", "no_collective", (3,), "0", 1)]
+    assert incident.leads == (3,)
+    assert "got past start-up" in incident.findings[0].compare_first
+
+
+def test_an_empty_dump_is_no_evidence_once_the_others_completed_a_call():
+    """It was not recording: it must have been part of call 1."""
+    incident = look(*alike((0, 1, 2), "all_reduce", 2), rank(3).knows(WORLD))
+    assert told(incident) == [("lead", "not_observed", (3,), "0", 2)]
+    assert incident.leads == ()
+
+
+def test_a_member_whose_dump_lacks_the_group():
+    dumps = [rank(r).calls("all_reduce", 1, 3).call("all_reduce", 1, OPEN, group=TP) for r in range(3)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 3))
+    assert told(incident) == [("lead", "group_absent", (3,), "7", 1)]
+    assert incident.leads == (3,)
+    assert "group creation" in incident.findings[0].compare_first
+    assert "inside the creation" in incident.findings[0].not_concluded[0]
+
+
+def test_a_member_that_gives_the_group_other_members():
+    """Rank 3 made the group with 2 and 3 only: the others wait for it in the one of all."""
+    odd = Pg("7", "tp", (2, 3))
+    dumps = [rank(r).calls("all_reduce", 1, 3).call("all_reduce", 1, OPEN, group=TP) for r in range(3)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 3).knows(odd))
+    leads = [f for f in incident.findings if f.role is Role.LEAD]
+    assert [(f.kind, f.ranks) for f in leads] == [(Kind.GROUP_MISMATCH, (3,))]
+    assert incident.leads == (3,)
+    assert leads[0].not_concluded == ("which rank's view is right",)
+
+
+def test_a_receive_that_nobody_sends():
+    incident = look(rank(0).send(1, 1, group=PAIR), rank(1).recv(0, 1, group=PAIR).recv(0, 2, OPEN, group=PAIR))
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.others, finding.lane, finding.seq) == (
+        Kind.UNPAIRED_P2P,
+        (0,),
+        (1,),
+        "p2p 0->1",
+        2,
+    )
+    assert (finding.side, incident.leads) == (Side.HOST, (0,))
+    assert "did not request the send" in finding.summary
+    assert "the sender is right" in finding.not_concluded[0]
+
+
+def test_a_send_that_nobody_receives():
+    incident = look(rank(0).send(1, 1, OPEN, group=PAIR), rank(1).knows(PAIR))
+    assert incident.leads == (1,)
+    assert "did not request the receive" in incident.findings[0].summary
+
+
+def test_a_collective_comes_before_a_receive_where_one_rank_misses_both():
+    pipe = Pg("1", "pp", (2, 3))
+    dumps = [*alike((0, 1), "all_reduce", 42), rank(2).calls("all_reduce", 1, 41).recv(3, 1, OPEN, group=pipe)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 41).knows(pipe))
+    assert incident.leads == (3,)
+    assert [(f.role, f.kind) for f in incident.findings if f.role is Role.LEAD] == [(Role.LEAD, Kind.NOT_REQUESTED)]
+
+
+# -- a call that was repeated --------------------------------------------------------------------------------------------
+
+
+def finished(last: int, step: tuple[str, ...] = STEP) -> list[Dump]:
+    return [loop(r, last, step=step) for r in range(3)]
+
+
+def repeated(last: int, step: tuple[str, ...] = STEP) -> Dump:
+    """Rank 3 repeated call 11: it needs one call more than the others to get as far."""
+    dump = loop(3, last, moved=-1, at=11, step=step)
+    return dump.call("all_reduce", last + 1, OPEN, place=step[(last - 1) % len(step)])
+
+
+def test_the_rank_that_repeated_a_call_is_the_lead_and_not_the_others_that_are_done():
+    incident = look(*finished(30), repeated(30))
+    (lead,) = (f for f in incident.findings if f.role is Role.LEAD)
+    assert (lead.kind, lead.ranks, lead.seq) == (Kind.DIFFERENT_CALL_SITE, (3,), 11)
+    assert incident.leads == (3,)
+    assert "repeated a call" in lead.summary
+
+
+def test_the_rank_that_skipped_a_call_is_the_one_that_is_missed():
+    dumps = [loop(r, 29).call("all_reduce", 30, OPEN, place=STEP[1]) for r in range(3)]
+    incident = look(*dumps, loop(3, 29, moved=1, at=11))
+    assert incident.leads == (3,)
+    assert [(f.role, f.kind) for f in incident.findings] == [
+        (Role.LEAD, Kind.NOT_REQUESTED),
+        (Role.NOTE, Kind.DIFFERENT_CALL_SITE),
+    ]
+
+
+def test_without_stacks_ranks_that_do_not_come_are_named():
+    """Nothing tells that rank 3 is ahead; the other three, of four, did not request 31."""
+    bare = [rank(r).calls("all_reduce", 1, 30) for r in range(3)]
+    incident = look(*bare, rank(3).calls("all_reduce", 1, 30).call("all_reduce", 31, OPEN))
+    assert incident.leads == (0, 1, 2)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="repeated within two alternating call sites is told as skipped: the idle others are named",
+)
+def test_a_repeated_call_among_two_call_sites_names_no_healthy_rank():
+    incident = look(*finished(30, STEP[:2]), repeated(30, STEP[:2]))
+    assert set(incident.leads) <= {3}
+
+
+# -- doubt ---------------------------------------------------------------------------------------------------------------
+
+
+def test_ranks_a_few_calls_apart_in_a_running_job_are_no_hang():
+    """Dumps written seconds after each other; each rank has its newest call in flight."""
+    dumps = [rank(r).calls("all_reduce", 1, n - 1).call("all_reduce", n, OPEN) for r, n in enumerate((45, 43, 44, 42))]
+    incident = look(*dumps)
+    assert incident.leads == ()
+    assert incident.verdict is Verdict.NO_HANG
+
+
+def test_the_newest_dump_alone_in_a_call_is_a_running_job():
+    """Ranks 1-3 were written before rank 0 completed 41 with them; that they are not in 42 says nothing."""
+    incident = look(*alike((0,), "all_reduce", 42), *(rank(r).calls("all_reduce", 1, 40) for r in (1, 2, 3)))
+    assert incident.leads == ()
+    assert incident.verdict is Verdict.NO_HANG
+
+
+def test_a_cut_dump_names_nobody():
+    incident = look(*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 40).cut())
+    assert told(incident) == [("lead", "not_observed", (3,), "0", 42)]
+    assert incident.leads == ()
+
+
+def test_a_cut_dump_whose_counters_are_even_may_be_named():
+    incident = look(*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 40).counts(41, 41).cut())
+    assert incident.leads == (3,)
+
+
+def test_an_older_dump_names_nobody():
+    """Rank 0 completed 42 with rank 3, whose dump ends at 41: nothing is known about 43."""
+    dumps = [rank(r).calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN) for r in range(3)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 41))
+    assert incident.leads == ()
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks) == (Kind.NOT_OBSERVED, (3,))
+    assert any("before" in line.text for line in finding.evidence)
+
+
+@pytest.mark.parametrize("library", ["fake", "my_backend"])
+def test_where_completion_is_not_recorded_a_rank_behind_is_named_while_others_went_beyond_its_newest_call(library):
+    dumps = [rank(r, library).calls("all_reduce", 1, 42, ISSUED) for r in range(3)]
+    incident = look(*dumps, rank(3, library).calls("all_reduce", 1, 41, ISSUED))
+    assert incident.leads == (3,)
+
+
+def test_where_completion_is_not_recorded_a_rank_in_a_call_of_its_own_is_not_named():
+    """All made a call of another group, and nobody went beyond it there: rank 3 may be in it still."""
+    dumps = [rank(r, "fake").calls("all_reduce", 1, 41, ISSUED).call("barrier", 1, ISSUED, group=TP) for r in range(4)]
+    for dump in dumps[:3]:
+        dump.call("all_reduce", 42, ISSUED)
+    incident = look(*dumps)
+    assert incident.leads == ()
+    assert [(f.role, f.kind, f.ranks) for f in incident.findings] == [(Role.LEAD, Kind.NOT_OBSERVED, (3,))]
+    assert "does not note completion" in incident.findings[0].summary
+
+
+def gloo(number: int, last: int, then: int | None, group: Pg) -> Dump:
+    dump = rank(number, "gloo").calls("all_reduce", 1, last, DONE, group=group)
+    return dump if then is None else dump.call("all_reduce", then, OPEN, group=group)
+
+
+def test_one_rank_behind_in_a_group_with_inferred_members_is_named():
+    odd = Pg("tp", "", (0, 1, 2, 3))
+    incident = look(*(gloo(r, 4, 5, odd) for r in range(3)), gloo(3, 4, None, odd))
+    assert incident.leads == (3,)
+    assert incident.groups[0].inferred
+
+
+def test_several_behind_in_one_may_be_another_group_of_the_same_name():
+    odd = Pg("tp", "", (0, 1, 2, 3))
+    incident = look(*(gloo(r, 4, 5, odd) for r in (0, 1)), *(gloo(r, 4, None, odd) for r in (2, 3)))
+    assert incident.leads == ()
+    assert [(f.kind, f.ranks) for f in incident.findings if f.role is Role.LEAD] == [(Kind.NOT_OBSERVED, (2, 3))]
+    assert "not recorded" in incident.findings[0].summary
+
+
+def test_the_default_group_of_gloo_is_known_to_be_one():
+    incident = look(*(gloo(r, 4, 5, WORLD) for r in (0, 1)), *(gloo(r, 4, None, WORLD) for r in (2, 3)))
+    assert incident.leads == (2, 3)
+
+
+def test_one_late_call_behind_a_delay_of_the_rank_itself_is_a_note():
+    """Rank 3 has not finished 41, which the others completed, and rank 0 alone is in a call with it: it may be just behind."""
+    pair = Pg("5", "pair", (0, 3))
+    dumps = [rank(0).calls("all_reduce", 1, 41).call("broadcast", 1, OPEN, group=pair)]
+    dumps += [rank(r).calls("all_reduce", 1, 41) for r in (1, 2)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 40).call("all_reduce", 41, OPEN).knows(pair))
+    assert all(f.kind is not Kind.NOT_REQUESTED for f in incident.findings if f.role is Role.LEAD)

@@ -1,0 +1,202 @@
+"""Calls that every member requested and not every member finished, and ranks that wait for each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from hangview.incident import Kind, Role, Side, Verdict
+from tests.engine.support import DONE, OPEN, PAIR, STARTED, Dump, Pg, alike, look, lost, of_kind, rank, told
+
+A, B = Pg("1", "a", (0, 1)), Pg("2", "b", (0, 1))
+
+
+# -- nobody finished it --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [OPEN, STARTED])
+def test_a_call_that_all_are_in_names_nobody(how):
+    incident = look(*alike(range(4), "all_reduce", 42, how))
+    assert told(incident) == [("lead", "not_completed", (0, 1, 2, 3), "0", 42)]
+    assert incident.leads == ()
+
+
+def test_started_against_scheduled_names_nobody_either():
+    """Without timing "scheduled" says nothing about whether the kernel started."""
+    incident = look(*alike((0, 1, 2), "all_reduce", 42, STARTED), *alike((3,), "all_reduce", 42, OPEN))
+    assert told(incident) == [("lead", "not_completed", (0, 1, 2, 3), "0", 42)]
+    assert incident.leads == ()
+
+
+def test_what_is_queued_behind_a_held_call_is_not_told():
+    incident = look(*(rank(r).calls("all_reduce", 1, 41).calls("all_reduce", 42, 60, OPEN) for r in range(4)))
+    assert told(incident) == [("lead", "not_completed", (0, 1, 2, 3), "0", 42)]
+
+
+def test_a_group_behind_a_held_call_waits():
+    """0 and 1 are held in a; 2 waits for 1, which requested their call behind it."""
+    chain = Pg("5", "chain", (1, 2))
+    incident = look(
+        rank(0).call("all_reduce", 1, OPEN, group=A),
+        rank(1).call("all_reduce", 1, OPEN, group=A).call("all_reduce", 1, OPEN, group=chain),
+        rank(2).call("all_reduce", 1, OPEN, group=chain),
+    )
+    assert told(incident) == [("lead", "not_completed", (0, 1), "1", 1), ("waiting", "waiting", (2,), "5", 1)]
+    assert incident.findings[1].side is Side.DEVICE
+
+
+def test_both_ends_of_a_message_requested_and_neither_over():
+    incident = look(rank(0).send(1, 1, OPEN, group=PAIR), rank(1).recv(0, 1, OPEN, group=PAIR))
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.side) == (Kind.NOT_COMPLETED, (0, 1), Side.DEVICE)
+    assert incident.leads == ()
+
+
+# -- some finished it ----------------------------------------------------------------------------------------------------
+
+
+def test_a_rooted_call_that_some_finished_names_nobody():
+    """The root is not recorded: whoever is done may be it."""
+    dumps = [rank(0).call("broadcast", 1), *(rank(r).call("broadcast", 1, OPEN) for r in (1, 2, 3))]
+    incident = look(*dumps)
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.others) == (Kind.PARTLY_COMPLETED, (1, 2, 3), ())
+    assert incident.leads == ()
+    assert "the root is not recorded" in finding.summary
+
+
+def test_one_that_has_not_finished_what_three_finished_is_the_lead():
+    """All of them completed it, which needs its part: what is unfinished is its own."""
+    incident = look(*(rank(r).calls("all_reduce", 1, 42) for r in range(3)), *alike((3,), "all_reduce", 42))
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.others, finding.side) == (
+        Kind.PARTLY_COMPLETED,
+        (3,),
+        (0, 1, 2),
+        Side.DEVICE,
+    )
+    assert incident.leads == (3,)
+    assert "GPU execution errors" in finding.compare_first
+    assert "that the ranks which finished are sound" in finding.not_concluded
+
+
+def test_others_that_wait_for_it_elsewhere_stand_below_it():
+    """Ranks 0-2 went on to 43, where they wait for rank 3, which is held in 42."""
+    dumps = [rank(r).calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN) for r in range(3)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN))
+    assert incident.leads == (3,)
+    assert {f.ranks for f in incident.findings if f.role is Role.LEAD} == {(3,)}
+
+
+def test_a_majority_that_has_not_finished_yet_is_no_lead():
+    """Dumps of a running job, one a moment later than the rest."""
+    incident = look(rank(0).calls("all_reduce", 1, 42), *alike((1, 2, 3), "all_reduce", 42))
+    assert incident.leads == ()
+    assert incident.verdict is Verdict.NO_HANG
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="a majority with two calls that one rank completed are all named as lagging"
+)
+def test_nor_is_a_majority_that_is_two_calls_behind_the_newest_dump():
+    """43 is over on rank 0, so 42 is over everywhere: what the others' records say is merely older than rank 0's."""
+    dumps = [rank(r).calls("all_reduce", 1, 41).calls("all_reduce", 42, 43, OPEN) for r in (1, 2, 3)]
+    assert look(rank(0).calls("all_reduce", 1, 43), *dumps).leads == ()
+
+
+def test_a_cut_file_that_seems_to_lag_is_not_named():
+    incident = look(*(rank(r).calls("all_reduce", 1, 42) for r in range(3)), *(d.cut() for d in alike((3,), "all_reduce", 42)))
+    assert incident.leads == ()
+
+
+def test_an_only_active_dump_keeps_members_of_batches_that_are_over():
+    """The closing entry of a finished batch is left out and its members never move: no hang."""
+    dumps = []
+    for number in range(4):
+        dump = rank(number).only_active().coalesced("", [("_broadcast_oop", 3), ("_broadcast_oop", 5)], 7, None)
+        dumps.append(dump.counts(9, 9))
+    incident = look(*dumps)
+    assert (incident.verdict, incident.findings) == (Verdict.NO_HANG, ())
+
+
+def test_sends_of_finished_batches_in_only_active_dumps_wait_for_nobody():
+    dumps: list[Dump] = []
+    for number in range(2):
+        dump = rank(number).only_active()
+        dump.batch(4, to=(1 - number,), of=(1 - number,), how=None, group=PAIR)
+        dumps.append(dump.counts(None, None, group=PAIR, raw=(4, 4)))
+    incident = look(*dumps)
+    assert (incident.verdict, incident.findings) == (Verdict.NO_HANG, ())
+
+
+# -- circles -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_circle_on_the_host_side_names_no_single_rank():
+    incident = look(
+        rank(0).knows(B).call("all_reduce", 1, OPEN, group=A), rank(1).knows(A).call("all_reduce", 1, OPEN, group=B)
+    )
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.others, finding.side) == (Kind.ORDER_CYCLE, (0, 1), (), Side.HOST)
+    assert incident.leads == ()
+    assert "the order in which ranks 0-1 issue" in finding.compare_first
+    assert any("one of these ranks is at fault" in text for text in finding.not_concluded)
+
+
+def test_a_circle_on_the_device_side_shows_the_order_on_both_sides():
+    incident = look(
+        rank(0).call("all_reduce", 1, OPEN, group=A).call("all_reduce", 1, OPEN, group=B),
+        rank(1).call("all_reduce", 1, OPEN, group=B).call("all_reduce", 1, OPEN, group=A),
+    )
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.side) == (Kind.ORDER_CYCLE, (0, 1), Side.DEVICE)
+    assert [line.text for line in finding.evidence] == [
+        "rank 0: open in the order a 1, then b 1 (trace_rank_0)",
+        "rank 1: open in the order b 1, then a 1 (trace_rank_1)",
+    ]
+    assert incident.leads == ()
+
+
+def test_swapped_calls_of_one_group_are_a_difference_and_no_circle():
+    """Within one group the number decides: the two ranks ask for different things at 1."""
+    dumps = [rank(0).call("all_reduce", 1, OPEN, group=PAIR).call("broadcast", 2, OPEN, group=PAIR)]
+    dumps.append(rank(1).call("broadcast", 1, OPEN, group=PAIR).call("all_reduce", 2, OPEN, group=PAIR))
+    assert [f.kind for f in look(*dumps).findings] == [Kind.DIFFERENT_OP]
+
+
+def test_who_waits_for_a_circle_stands_below_it():
+    chain = Pg("5", "chain", (1, 2))
+    incident = look(
+        rank(0).knows(B).call("all_reduce", 1, OPEN, group=A),
+        rank(1).knows(A, chain).call("all_reduce", 1, OPEN, group=B),
+        rank(2).call("all_reduce", 1, OPEN, group=chain),
+    )
+    assert [(f.role, f.kind, f.ranks) for f in incident.findings] == [
+        (Role.LEAD, Kind.ORDER_CYCLE, (0, 1)),
+        (Role.WAITING, Kind.WAITING, (2,)),
+    ]
+
+
+def test_a_circle_with_a_rank_that_nothing_tells_of_is_not_closed():
+    third, first = Pg("5", "third", (1, 2)), Pg("6", "first", (2, 0))
+    dumps = [
+        rank(0).knows(first).call("all_reduce", 1, OPEN, group=A),
+        rank(1).knows(A).call("all_reduce", 1, OPEN, group=third),
+    ]
+    incident = look(*dumps, lost(2))
+    assert of_kind(incident, Kind.ORDER_CYCLE) == []
+    assert incident.leads == ()
+
+
+def test_a_pipeline_whose_stages_all_send_first_is_a_circle():
+    """Each sends to its neighbour and then receives; without a buffer nobody gets to its receive."""
+    ring = Pg("5", "ring", (0, 1, 2))
+    dumps = [rank(r).send((r + 1) % 3, 1, OPEN, group=ring) for r in range(3)]
+    incident = look(*dumps)
+    assert [(f.kind, f.ranks) for f in incident.findings] == [(Kind.ORDER_CYCLE, (0, 1, 2))]
+    assert incident.leads == ()
+
+
+def test_done_states_are_what_the_recorder_calls_done():
+    """gloo retires; nothing is open, nothing hangs."""
+    incident = look(*(rank(r, "gloo").calls("all_reduce", 1, 42, DONE) for r in range(4)))
+    assert incident.verdict is Verdict.NO_HANG

@@ -1,0 +1,114 @@
+"""Members that nothing tells of: a lead to the files, never to the rank."""
+
+from __future__ import annotations
+
+from hangview.incident import Kind, Role, Side, Verdict
+from hangview.schema import SourceStatus
+from tests.engine.support import OPEN, PAIR, Pg, alike, look, lost, of_kind, rank, told
+
+FIVE = Pg("0", "default_pg", (0, 1, 2, 3, 4))
+
+
+def test_it_names_no_rank_and_says_why_nothing_is_known():
+    incident = look(*alike((0, 1, 2), "all_reduce", 42), lost(3, SourceStatus.REFUSED, "asks for code"))
+    (finding,) = incident.findings
+    assert (finding.kind, finding.role, finding.ranks, finding.side) == (Kind.NOT_OBSERVED, Role.LEAD, (3,), Side.UNKNOWN)
+    assert incident.leads == ()
+    assert finding.evidence[0].text == "rank 3: no dump: trace_rank_3: asks for code"
+    assert finding.not_concluded == ("that rank 3 skipped the call", "that rank 3 is at fault")
+
+
+def test_a_member_whose_file_was_not_even_found():
+    """It is known from the configuration of the others only."""
+    incident = look(*alike((0, 1, 2), "all_reduce", 42))
+    assert told(incident) == [("lead", "not_observed", (3,), "0", 42)]
+    assert set(incident.coverage.missing) == {3}
+    assert incident.findings[0].evidence[0].text == "rank 3: no dump: no dump file of this rank was found"
+
+
+def test_several_are_one_finding_with_their_reasons():
+    incident = look(*alike((0, 1, 2), "all_reduce", 42, group=FIVE), lost(3), rank(4).knows(FIVE).wrapped())
+    (finding,) = incident.findings
+    assert finding.ranks == (3, 4)
+    assert "no dump (rank 3), overwritten (rank 4)" in finding.summary
+
+
+def test_beside_an_observed_lead_it_is_a_note():
+    """Rank 3 did not request 42: that explains the hang, whatever rank 4 did."""
+    dumps = [*alike((0, 1, 2), "all_reduce", 42, group=FIVE), rank(3).calls("all_reduce", 1, 41, group=FIVE)]
+    incident = look(*dumps, lost(4))
+    assert incident.leads == (3,)
+    assert [(f.role, f.kind, f.ranks) for f in incident.findings] == [
+        (Role.LEAD, Kind.NOT_REQUESTED, (3,)),
+        (Role.NOTE, Kind.NOT_OBSERVED, (4,)),
+    ]
+
+
+def test_of_ranks_that_no_lead_explains_it_stays_a_lead():
+    """Two pairs: in one the partner did not come, in the other it left no dump."""
+    left, right = Pg("1", "left", (0, 1)), Pg("2", "right", (2, 3))
+    incident = look(
+        rank(0).call("all_reduce", 1, OPEN, group=left),
+        rank(1).knows(left),
+        rank(2).call("all_reduce", 1, OPEN, group=right),
+        lost(3),
+    )
+    assert incident.leads == (1,)
+    assert [(f.role, f.kind, f.ranks) for f in incident.findings] == [
+        (Role.LEAD, Kind.NO_COLLECTIVE, (1,)),
+        (Role.LEAD, Kind.NOT_OBSERVED, (3,)),
+    ]
+
+
+def test_a_waiting_rank_that_waits_for_a_missing_dump_is_never_named():
+    """The chain 0 → 1 → (2, no dump) ends in the dark: neither 0 nor 1 nor 2 is named."""
+    left, right = Pg("1", "left", (0, 1)), Pg("2", "right", (1, 2))
+    incident = look(
+        rank(0).call("all_reduce", 1, OPEN, group=left), rank(1).knows(left).call("all_reduce", 1, OPEN, group=right), lost(2)
+    )
+    assert incident.leads == ()
+    assert [(f.role, f.kind, f.ranks) for f in incident.findings] == [
+        (Role.LEAD, Kind.NOT_OBSERVED, (2,)),
+        (Role.WAITING, Kind.WAITING, (0,)),
+    ]
+
+
+def test_a_message_from_a_rank_without_a_dump():
+    incident = look(rank(1).recv(0, 1, OPEN, group=PAIR), lost(0))
+    assert [(f.kind, f.ranks, f.lane) for f in incident.findings] == [(Kind.NOT_OBSERVED, (0,), "p2p 0->1")]
+    assert incident.leads == ()
+
+
+def test_a_cut_file_that_others_wait_for_and_that_may_be_whole_up_to_there():
+    incident = look(*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 41).cut())
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks) == (Kind.NOT_OBSERVED, (3,))
+    assert "its file ends early; newest entry kept is 41" in finding.evidence[0].text
+
+
+def test_an_older_dump_of_a_running_job_is_no_hang():
+    """Rank 3 was written a second before the others went on: they are in 44, and only one of them is."""
+    dumps = [*(rank(r).calls("all_reduce", 1, 43) for r in (1, 2)), *alike((0,), "all_reduce", 44)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 41))
+    assert (incident.verdict, incident.leads) == (Verdict.NO_HANG, ())
+    assert all(f.role is Role.NOTE and 3 not in f.ranks for f in incident.findings)
+
+
+def test_an_older_dump_in_a_job_that_stands_still_is():
+    """All others wait in 44, for minutes."""
+    dumps = [rank(r).calls("all_reduce", 1, 43).call("all_reduce", 44, OPEN, at=900.0) for r in (0, 1, 2)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 41))
+    assert [(f.kind, f.ranks) for f in incident.findings] == [(Kind.NOT_OBSERVED, (3,))]
+    assert incident.leads == ()
+
+
+def test_no_dump_of_anyone_is_no_hang_and_no_evidence():
+    incident = look(*(lost(r) for r in range(4)))
+    assert (incident.verdict, incident.findings, incident.leads) == (Verdict.NOT_ENOUGH_EVIDENCE, (), ())
+
+
+def test_a_single_dump_of_a_rank_that_waits_blames_no_other():
+    incident = look(*alike((0,), "all_reduce", 42))
+    assert told(incident) == [("lead", "not_observed", (1, 2, 3), "0", 42)]
+    assert incident.leads == ()
+    assert of_kind(incident, Kind.NOT_REQUESTED) == []
