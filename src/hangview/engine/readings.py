@@ -39,7 +39,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     entries = records.entries
     # only what is needed is joined, and the result laid beside the entries: two million rows of them are not copied
     place = ["source", "label", "pg_id"]
-    group = entries.select(place).join(grouping.of_label, on=place, how="left", maintain_order="left", nulls_equal=True)[
+    homes = entries.select(place).join(grouping.of_label, on=place, how="left", maintain_order="left", nulls_equal=True)[
         "group"
     ]
     ops = _op_table(records)
@@ -55,7 +55,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     frame = _survivors(records, _lanes(frame))
     issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))
     added = frame.select("lane", "reading", "closed", "unclear", issued=issued)
-    return entries.with_columns(homes["group"], by_op["family"]).hstack(added)
+    return entries.with_columns(homes, by_op["family"]).hstack(added)
 
 
 def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
