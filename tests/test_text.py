@@ -78,3 +78,16 @@ def test_counts_and_sizes():
     assert text.size(1_234_567) == "1.2 MB"
     assert text.size(999_960) == "1.0 MB"
     assert text.size(347_000_000) == "347 MB"
+
+
+def test_the_natural_order_takes_numbers_as_numbers_and_is_total():
+    assert sorted(["rank_10", "rank_9", "rank_9b", "rank_012", "rank_11"], key=text.natural) == [
+        "rank_9",
+        "rank_9b",
+        "rank_10",
+        "rank_11",
+        "rank_012",
+    ]
+    names = ["a10", "a2", "a", "", "10", "9", "a02", "a2b", "0", "00", "٣"]
+    assert len({text.natural(name) for name in names}) == len(names)
+    assert text.natural("9" * 10_000) < text.natural("1" + "0" * 10_000)

@@ -36,6 +36,19 @@ def _escape_one(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key that takes numbers as numbers: ``rank_2`` before ``rank_10``. Total, so that no order is left to chance."""
+    return tuple(_natural_part(part) for part in re.findall(r"[0-9]+|[^0-9]+", text))
+
+
+def _natural_part(part: str) -> tuple[int, int, str]:
+    """Compared by length first: Python refuses to turn digits by the thousand into a number."""
+    if part[0] not in "0123456789":
+        return 1, 0, part
+    digits = part.lstrip("0")
+    return 0, len(digits), f"{digits} {part}"
+
+
 def shorten(text: str, width: int) -> str:
     """At most ``width`` characters of ``text``, the end replaced by "…" where it is longer."""
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"[:width]

@@ -145,8 +145,8 @@ def test_without_records_numbers_and_names_are_paired_in_order(tmp_path):
 
 @pytest.mark.parametrize(
     ("names", "counters"),
-    [(("0", "a-hash"), {"0": 1, "5": 1}), (("0", "35", "101"), {"3": 1, "5": 1})],
-    ids=["names that are no numbers", "more groups than counters"],
+    [(("0", "a-hash"), {"0": 1, "5": 1}), (("0", "35", "101"), {"3": 1, "5": 1}), (("0", "9" * 5000), {"0": 1, "5": 1})],
+    ids=["names that are no numbers", "more groups than counters", "a number that is none"],
 )
 def test_they_are_not_paired_where_that_would_be_a_guess(tmp_path, names, counters):
     groups = {name: {"name": name, "desc": "", "ranks": "[0, 1]"} for name in names}

@@ -137,6 +137,13 @@ def test_numbers_that_are_times_are_no_ranks():
     assert ranks(["dump_20261129140200.pkl"]) == [None]
 
 
+def test_digits_by_the_thousand_are_no_ranks():
+    long = "9" * 5000
+    assert ranks([f"rank_{long}", f"rank{long}_x", long, f"{long}/a.pkl"]) == [None] * 4
+    assert ranks([f"x_{long}"], prefix="x_") == [None]
+    assert ranks([f"x_{long}"], rank_regex="x_{rank}") == [None]
+
+
 def test_a_prefix_decides_alone():
     paths = ["torch_node13", "torch_node1x", "other_3"]
     found = named(paths, prefix="/tmp/torch_node1")

@@ -16,13 +16,12 @@ from hangview.dumps import attempts, doubles, table
 from hangview.dumps.counters import Counted, read_counters, stands
 from hangview.dumps.decoded import NONE
 from hangview.dumps.facts import DEFAULT_NAME, ids, ints
-from hangview.dumps.find import natural
 from hangview.dumps.names import BY_CONTENT, BadOptionError, attempt_of
 from hangview.dumps.ops import parse_op
 from hangview.dumps.replicas import shifted
 from hangview.dumps.sources import Place, common_library, describe, place_files, sources_of
 from hangview.schema import Attempt, GroupConfig, Records, Source, SourceKind, SourceStatus
-from hangview.text import fold_ranks
+from hangview.text import fold_ranks, natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +53,8 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     usable = [i for i, source in enumerate(sources) if source.usable and source.rank is not None]
     library = common_library(places[i].facts for i in usable)
     first = len(logs)
-    configs = {i: _configs(first + i, places[i], library, replica) for i in usable}
+    lists: dict[tuple[int, ...], tuple[int, ...]] = {}
+    configs = {i: _configs(first + i, places[i], library, replica, lists) for i in usable}
     for i in usable:
         sources[i] = describe(sources[i], places[i], library)
     built = _build(places, usable, first)
@@ -112,8 +112,11 @@ def _both(place: Place) -> tuple[Decoded, Facts]:
 # --- groups
 
 
-def _configs(source: int, place: Place, library: str | None, replica: int) -> tuple[GroupConfig, ...]:
-    """The groups that a dump's own configuration gives, as far as they can be believed."""
+def _configs(
+    source: int, place: Place, library: str | None, replica: int, lists: dict[tuple[int, ...], tuple[int, ...]]
+) -> tuple[GroupConfig, ...]:
+    """The groups that a dump's own configuration gives, as far as they can be believed. Equal lists of members, which are long
+    and in every dump, become one by way of ``lists``."""
     decoded, facts = _both(place)
     rank = place.named.rank
     producer = facts.producer(library)
@@ -129,7 +132,7 @@ def _configs(source: int, place: Place, library: str | None, replica: int) -> tu
         if producer is not None and not producer.config_trusted and not _looks_right(raw.key, used, ranks):
             continue
         desc = described.get(raw.name, raw.desc) if raw.desc in _SAYS_NOTHING else raw.desc
-        out.append(GroupConfig(source, raw.name, desc, ranks))
+        out.append(GroupConfig(source, raw.name, desc, lists.setdefault(ranks, ranks)))
     return tuple(out)
 
 

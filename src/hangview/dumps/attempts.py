@@ -192,8 +192,9 @@ def _by_world(dumps: list[Dump]) -> list[list[Dump]]:
     """Apart by the members of the default group, where two of them overlap: one rank cannot be in two worlds."""
     by_members: dict[frozenset[int], list[Dump]] = defaultdict(list)
     silent: list[Dump] = []
+    sets = {dump.default: frozenset(dump.default or ()) for dump in dumps}
     for dump in dumps:
-        members = frozenset(dump.default or ())
+        members = sets[dump.default]
         (by_members[members] if dump.rank in members else silent).append(dump)
     worlds: list[tuple[frozenset[int], list[Dump]]] = []
     for members, part in sorted(by_members.items(), key=lambda item: (-(_newest(item[1]) or 0), sorted(item[0]))):

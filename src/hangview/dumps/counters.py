@@ -79,11 +79,16 @@ def read_counters(
 ) -> tuple[GroupStatus, ...]:
     """All counters of all dumps, in the order of the sources."""
     members: dict[int, dict[str, GroupConfig]] = defaultdict(dict)
-    for config in configs:
-        members[config.source][config.name] = config
+    for one in configs:
+        members[one.source][one.name] = one
     zero = {labels[s.label][0] for (_, pg_id), s in found.items() if pg_id == 0}
     names = {c.source: _names(c, found, labels, members[c.source], default_is_zero=zero == {DEFAULT_NAME}) for c in counted}
-    keys = {(c.source, pg_id): _key(name, members[c.source]) for c in counted for pg_id, name in names[c.source].items()}
+    sets = {config.ranks: frozenset(config.ranks) or None for own in members.values() for config in own.values()}
+    keys: dict[tuple[int, int], Key] = {}
+    for source, own_names in names.items():
+        for pg_id, group in own_names.items():
+            known = members[source].get(group)
+            keys[source, pg_id] = (group, None if known is None else sets[known.ranks])
     trusted = _comparable(counted, found, labels, keys)
     out = []
     for c in counted:
@@ -110,18 +115,13 @@ def _names(
     names = {i: labels[found[counted.source, i].label][0] for i in ids if (counted.source, i) in found}
     if len(names) == len(ids):
         return names
-    if len(ids) == len(configs) and all(name.isdecimal() for name in configs):
+    if len(ids) == len(configs) and all(re.fullmatch(r"[0-9]{1,18}", name) for name in configs):
         zipped = dict(zip(ids, sorted(configs, key=int), strict=True))
         if all(zipped[i] == name for i, name in names.items()):
             return zipped
     if 0 in ids and 0 not in names and default_is_zero and DEFAULT_NAME in configs:
         names[0] = DEFAULT_NAME  # the default group is the first that a process makes
     return names
-
-
-def _key(name: str, configs: Mapping[str, GroupConfig]) -> Key:
-    config = configs.get(name)
-    return name, frozenset(config.ranks) if config is not None and config.ranks else None
 
 
 def _comparable(

@@ -14,9 +14,9 @@ import numpy as np
 
 from hangview.dumps.decoded import NONE
 from hangview.dumps.facts import DEFAULT_DESC, DEFAULT_NAME, flags, ids, ints
-from hangview.dumps.find import natural
 from hangview.dumps.names import BY_NAME
 from hangview.schema import SourceStatus
+from hangview.text import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -27,7 +27,7 @@ BY_CONTENT = "members and peers inside"
 
 #: A rank has at most this many digits: 1795969886415 is a time.
 _DIGITS = 7
-_RANK_WORD = re.compile(r"(?:(?<![a-z])|(?<=global)|(?<=world)|(?<=trace)|(?<=recorder))rank[-_=.]?(\d+)(?!\d)", re.IGNORECASE)
+_RANK_WORD = re.compile(r"(?:(?<![a-z])|(?<=global)|(?<=world)|(?<=trace)|(?<=recorder))rank[-_=.]?([0-9]+)", re.IGNORECASE)
 _LOCAL = re.compile(r"local[-_]?$", re.IGNORECASE)
 _NODE_WORD = re.compile(r"(?:^|[^a-z])(?:node|host|machine|server|pod)$", re.IGNORECASE)
 _AFFIX = (
@@ -183,7 +183,7 @@ def _by_pattern(path: str, pattern: re.Pattern[str]) -> Named:
     folder, name = _split(path)
     for text in (path, folder + strip_suffixes(name), name, strip_suffixes(name)):
         found = pattern.search(text)
-        if found is not None and found["rank"] and found["rank"].isdecimal():
+        if found is not None and found["rank"] and _is_number(found["rank"]):
             return Named(int(found["rank"]), "--rank-regex", found.groupdict().get("host"))
     return Named(None, None, None, ("--rank-regex does not match its name",))
 
@@ -191,7 +191,7 @@ def _by_pattern(path: str, pattern: re.Pattern[str]) -> Named:
 def _by_prefix(path: str, prefix: str) -> Named:
     name = strip_suffixes(_split(path)[1])
     rest = name.removeprefix(prefix)
-    if name.startswith(prefix) and rest.isdecimal() and len(rest) <= _DIGITS:
+    if name.startswith(prefix) and _is_number(rest):
         return Named(int(rest), "--prefix")
     return Named(None, None, None, (f"its name is not {escape(prefix)!r} (--prefix) and a number",))
 
@@ -203,20 +203,25 @@ def _numbers(path: str) -> list[_Number]:
     """The numbers of a name that may be its rank, the likeliest first."""
     folder, name = _split(path)
     stem = strip_suffixes(name)
-    out: list[_Number] = []
+    out: list[tuple[str, str, int]] = []
     words = [m for m in _RANK_WORD.finditer(stem) if not _LOCAL.search(stem, 0, m.start())]
     if words:
-        out.append(_Number(int(words[-1][1]), "word", words[-1].start(1)))
-    runs = list(re.finditer(r"\d+", stem))
+        out.append(("word", words[-1][1], words[-1].start(1)))
+    runs = list(re.finditer(r"[0-9]+", stem))
     if runs and runs[-1].end() == len(stem):
-        out.append(_Number(int(runs[-1][0]), "last", runs[-1].start()))
+        out.append(("last", runs[-1][0], runs[-1].start()))
     if runs and runs[0].start() == 0:
-        out.append(_Number(int(runs[0][0]), "first", 0))
-    out += [_Number(int(run[0]), f"run {i}", run.start()) for i, run in enumerate(reversed(runs))]
+        out.append(("first", runs[0][0], 0))
+    out += [(f"run {i}", run[0], run.start()) for i, run in enumerate(reversed(runs))]
     above = [m for m in _RANK_WORD.finditer(folder) if not _LOCAL.search(folder, 0, m.start())]
     if above:
-        out.append(_Number(int(above[-1][1]), "folder", len(stem)))
-    return [number for number in out if number.value < 10**_DIGITS]
+        out.append(("folder", above[-1][1], len(stem)))
+    return [_Number(int(digits), column, start) for column, digits, start in out if _is_number(digits)]
+
+
+def _is_number(digits: str) -> bool:
+    """Whether a rank may be written so; more digits are a time or a job."""
+    return re.fullmatch(rf"[0-9]{{1,{_DIGITS}}}", digits) is not None
 
 
 def _choose(paths: Sequence[str], inside: Sequence[Inside | None], voters: Sequence[int]) -> list[_Number | None]:

@@ -52,11 +52,12 @@ def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, l
 def sources_of(places: Sequence[Place], replica: int) -> list[Source]:
     """A source for each file, before files are weighed against each other."""
     decoded = [place for place in places if place.facts is not None]
-    members = {rank for p in decoded if p.decoded for config in p.decoded.configs if config.key for rank in config.ranks}
+    lists = {config.ranks for place in decoded if place.decoded for config in place.decoded.configs if config.key}
+    members = frozenset().union(*lists)
     known = _Known(
         shapes=frozenset(shape(place.file.found.shown) for place in decoded),
         read=frozenset(place.named.rank for place in decoded),
-        world=frozenset(members) if members and not replica else None,
+        world=members if members and not replica else None,
     )
     return [_source(place, known) for place in places]
 
