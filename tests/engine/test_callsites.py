@@ -125,9 +125,6 @@ def test_calls_that_fit_are_counted():
     assert shift.fits == 19
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="of two alternating call sites a repeated call is always told as a skipped one"
-)
 def test_of_a_loop_of_two_call_sites_skipped_and_repeated_look_alike():
     """Moved forward or back by one it is the same loop: which of the two it was is not known, so neither may be said."""
     two = STEP[:2]

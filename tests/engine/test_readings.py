@@ -173,11 +173,6 @@ def test_so_it_does_in_a_group_that_also_sends_and_receives():
     assert lanes(dump) == [P2P, BATCH_END, COLLECTIVE, COLLECTIVE]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a closing entry named after a collective counts as a batch's end where the group uses P2P",
-)
 def test_so_it_does_where_its_members_were_not_recorded():
     """Before torch 2.7 only the closing entry of a coalesced collective is written; its name tells it from a batch's end."""
     dump = rank(0).batch(1, to=(1,)).call("ALLREDUCE_coalesced", 1, size=None, p2p_seq=1)

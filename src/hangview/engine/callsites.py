@@ -22,7 +22,8 @@ _SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """From ``seq`` on, ``rank``'s call sites are the majority's moved by ``by``: +1 it skipped a call, -1 it repeated one."""
+    """From ``seq`` on, ``rank``'s call sites are the majority's moved by ``by``: +1 it skipped a call, -1 it repeated one, 0 it
+    did either, which a loop of two call sites does not tell apart."""
 
     group: int
     rank: int
@@ -68,11 +69,18 @@ def _shift(voted: pl.DataFrame, majority: pl.DataFrame, group: int, rank: int, s
     after = (pl.col("group") == group) & (pl.col("seq") >= start - 1)
     most = dict(majority.filter(after).select("seq", "majority").iter_rows())
     mine = dict(voted.filter(after & (pl.col("rank") == rank)).select("seq", "stack").iter_rows())
-    for by in (1, -1):
-        judged = [s for s in mine if s >= start and s + by in most and s in most]
-        fitting = [s for s in judged if mine[s] == most[s + by]]
-        telling = [s for s in fitting if mine[s] != most[s]]
-        distinct = {most[s + by] for s in telling}
-        if len(telling) >= _AFTER and len(distinct) >= 2 and len(fitting) >= _SHARE * len(judged):
-            return Shift(group, rank, start, by, len(telling), mine[start], most[start])
-    return None
+    fitting = {by: _fits(mine, most, start, by) for by in (1, -1)}
+    if not any(fitting.values()):
+        return None
+    both = all(fitting.values())  # a loop of two call sites looks the same moved either way
+    by = 1 if fitting[1] else -1
+    return Shift(group, rank, start, 0 if both else by, fitting[by], mine[start], most[start])
+
+
+def _fits(mine: dict[int, int], most: dict[int, int], start: int, by: int) -> int:
+    """How many calls fit a shift and not the same number; 0 where the shift does not hold."""
+    judged = [s for s in mine if s >= start and s + by in most and s in most]
+    fitting = [s for s in judged if mine[s] == most[s + by]]
+    telling = [s for s in fitting if mine[s] != most[s]]
+    holds = len(telling) >= _AFTER and len({most[s + by] for s in telling}) >= 2 and len(fitting) >= _SHARE * len(judged)
+    return len(telling) if holds else 0

@@ -49,9 +49,9 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     timed = entries.select("state", "retired", "created_ns", "completed_ns", "timeout_ms").with_columns(
         by_op["completion"], newest_ns=newest_of.gather(entries["source"])
     )
-    frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(
-        by_op["completion"], by_op["closes"], by_op["peers"], by_op["control"], timed.select(reading=_reading())["reading"]
-    )
+    flags = (by_op[name] for name in ("completion", "closes", "ends", "peers", "control"))
+    reading = timed.select(reading=_reading())["reading"]
+    frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(*flags, reading)
     frame = _survivors(records, _lanes(frame))
     issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))
     added = frame.select("lane", "reading", "closed", "unclear", issued=issued)
@@ -129,6 +129,7 @@ def _op_table(records: Records) -> pl.DataFrame:
             "family": [ids[op.family] for op in records.ops],
             "completion": [modes[producer_of(op.library).completion] for op in records.ops],
             "closes": [op.closes_batch for op in records.ops],
+            "ends": [op.family == "batch_end" for op in records.ops],
             "peers": [op.family in ("send", "recv") for op in records.ops],
             "control": [op.family == "control" for op in records.ops],
         },
@@ -136,6 +137,7 @@ def _op_table(records: Records) -> pl.DataFrame:
             "family": pl.UInt16,
             "completion": pl.UInt8,
             "closes": pl.Boolean,
+            "ends": pl.Boolean,
             "peers": pl.Boolean,
             "control": pl.Boolean,
         },
@@ -197,13 +199,13 @@ def _lanes(frame: pl.DataFrame) -> pl.DataFrame:
     )
     with_p2p = batches.select("source", "label").unique().with_columns(group_p2p=pl.lit(value=True))
     closing = (
-        closing.select(*key, "position", closing_reading=pl.col("reading"))
+        closing.select(*key, "position", "ends", closing_reading=pl.col("reading"))
         .join(batches, on=key, how="left")
         .join(plain, on=["source", "label", "seq"], how="left")
         .join(with_p2p, on=["source", "label"], how="left")
         .with_columns(pl.col("of_p2p", "of_calls", "group_p2p").fill_null(value=False))
         # a closing entry whose members are gone ends a P2P batch only where this rank uses P2P in the group at all
-        .with_columns(of_p2p=pl.col("of_p2p") | (pl.col("group_p2p") & ~pl.col("of_calls")))
+        .with_columns(of_p2p=pl.col("of_p2p") | (pl.col("ends") & pl.col("group_p2p") & ~pl.col("of_calls")))
     )
     ends = closing.filter("of_p2p").select("source", "position", end=pl.lit(value=True))
     states = closing.filter("of_p2p").group_by(key).agg(pl.col("closing_reading").last(), closed=pl.lit(value=True))

@@ -61,7 +61,7 @@ def stalls(
     records: Records, groups: tuple[Group, ...], calls: Calls, windows: Windows, families: tuple[str, ...]
 ) -> dict[tuple[int, int], Stall]:
     """Stalls by (group, seq): for each member of a group, the first call that it has not finished."""
-    wanted = _open_seqs(groups, calls, windows)
+    wanted = _open_seqs(groups, calls, windows, families)
     rows = _rows_at(calls, {(g, s) for g, by_rank in wanted.items() for s in by_rank.values()})
     proved = _proved(calls, windows, groups)
     out = {}
@@ -76,11 +76,14 @@ def stalls(
     return out
 
 
-def _open_seqs(groups: tuple[Group, ...], calls: Calls, windows: Windows) -> dict[int, dict[int, int]]:
+def _open_seqs(
+    groups: tuple[Group, ...], calls: Calls, windows: Windows, families: tuple[str, ...]
+) -> dict[int, dict[int, int]]:
     """group -> rank -> seq of its first unfinished request.
 
     Where a recorder only says that a work is over, not how (gloo, hooks), the request of a call that another member was
-    observed not to have made counts as unfinished: it cannot have ended well.
+    observed not to have made counts as unfinished: it cannot have ended well. Not so where one rank only gives or takes: the
+    root of a broadcast may be done before the others come.
     """
     out: dict[int, dict[int, int]] = {}
     ended_at: dict[tuple[int, int], list[int]] = {}
@@ -97,7 +100,8 @@ def _open_seqs(groups: tuple[Group, ...], calls: Calls, windows: Windows) -> dic
         out[group.id] = found
     for (group_id, seq), found_rows in _rows_at(calls, set(ended_at)).items():
         for row in found_rows:
-            if row["reading"] == CellState.ENDED and seq < out[group_id].get(row["rank"], seq + 1):
+            needs_all = families[row["family"]] in compare.FULL
+            if needs_all and row["reading"] == CellState.ENDED and seq < out[group_id].get(row["rank"], seq + 1):
                 out[group_id][row["rank"]] = seq
     return {g: found for g, found in out.items() if found}
 

@@ -83,7 +83,8 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
                     group.id, rank, source, records.sources[source], row, counter, idle=source in idle
                 )
     loose = {g.id for g in grouping.groups if g.inferred and g.desc != DEFAULT_DESC}
-    return _older_dumps(out, calls, loose)
+    holey = frozenset(i for i, s in enumerate(records.sources) if s.only_active)
+    return _older_dumps(out, calls, loose, holey)
 
 
 def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
@@ -239,13 +240,13 @@ def why_no_dump(records: Records, rank: int) -> str:
     return "no dump file of this rank was found"
 
 
-def _older_dumps(found: Windows, calls: Calls, inferred: set[int]) -> Windows:
+def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int]) -> Windows:
     """Take back "not requested" where the dump is older than what the others completed with that rank.
 
     A completed call of the kind that needs every member (compare.FULL) proves that each member had requested it. A member
     whose records stop below was written before; one that has no records at all was not recording.
     """
-    limit = _proved(found, calls, inferred)
+    limit = _proved(found, calls, inferred, only_active)
     stale = {
         (w.rank, w.newest == 0)
         for (group, _), w in found.items()
@@ -288,7 +289,7 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
     return frozenset(out)
 
 
-def _proved(found: Windows, calls: Calls, inferred: set[int]) -> dict[int, int]:
+def _proved(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int]) -> dict[int, int]:
     """group -> newest seq that every member is proved to have requested.
 
     By a completed record of a call that needs all members; by the counters of at least half of the members where completed
@@ -306,7 +307,7 @@ def _proved(found: Windows, calls: Calls, inferred: set[int]) -> dict[int, int]:
     members: dict[int, int] = defaultdict(int)
     for window in found.values():
         members[window.group] += 1
-        if window.last_done is not None and window.group not in unsaid:
+        if window.last_done is not None and window.group not in unsaid and window.source in only_active:
             told[window.group].append(window.last_done)
     for group, done in told.items():
         half = members[group] // 2

@@ -191,11 +191,6 @@ def test_without_stacks_ranks_that_do_not_come_are_named():
     assert incident.leads == (0, 1, 2)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="repeated within two alternating call sites is told as skipped: the idle others are named",
-)
 def test_a_repeated_call_among_two_call_sites_names_no_healthy_rank():
     incident = look(*finished(30, STEP[:2]), repeated(30, STEP[:2]))
     assert set(incident.leads) <= {3}

@@ -36,7 +36,7 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for (place, kind), ranks in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
         told.add(place)
         waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
-        ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by < 0}
+        ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by <= 0}
         if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
             findings.extend(call_site(case, tell, ahead[r], Role.LEAD, ranks) for r in waiters)
             continue

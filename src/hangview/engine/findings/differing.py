@@ -71,7 +71,7 @@ def _request(op: str, text: str) -> str:
 
 def call_site(case: Case, tell: Telling, shift: Shift, role: Role, others: Sequence[int]) -> Finding:
     group = case.groups[shift.group]
-    did = "skipped a call" if shift.by > 0 else "repeated a call"
+    did = {1: "skipped a call", -1: "repeated a call"}.get(shift.by, "skipped or repeated a call")
     mine, theirs = (user_frame(case.records.stacks[s]) for s in (shift.stack, shift.majority_stack))
     who = tell.ranks((shift.rank,))
     rest = tuple(r for r in (others or group.ranks) if r != shift.rank)
@@ -85,7 +85,7 @@ def call_site(case: Case, tell: Telling, shift: Shift, role: Role, others: Seque
         Kind.DIFFERENT_CALL_SITE, role, (shift.rank,), rest, group.id, COLLECTIVE, shift.seq, op, Side.HOST, summary,
         (
             Evidence(f"{who}: stack of {shift.seq} starts in {mine}{tell.file(window.source, None)}", window.source),
-            Evidence(f"{shift.fits} calls from {shift.seq} on fit the majority's stacks moved by {shift.by:+d} only"),
+            Evidence(f"{shift.fits} calls from {shift.seq} on fit the majority's stacks moved by one only"),
         ),
         compare_first(Kind.DIFFERENT_CALL_SITE, who), not_concluded(Kind.DIFFERENT_CALL_SITE, who),
         (

@@ -71,7 +71,7 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
     late = [r for r in stall.waiting if r in ranks] or list(ranks)
     others = stall.done
     went_on = any(len(case.graph.lagging.get(r, ())) > 1 or _passed_further(case, r, place) for r in late)
-    named = 2 * len(stall.waiting) < len(group.ranks) or went_on
+    named = 2 * len(stall.waiting) < len(group.ranks) + went_on
     who = tell.ranks(late)
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
