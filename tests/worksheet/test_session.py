@@ -106,7 +106,7 @@ def test_a_resumed_draft_that_was_saved_is_not_unsaved(session: Session, tmp_pat
     later = another(tmp_path)
     later.resume(later.drafts()[0])
     assert not later.unsaved
-    assert later.store.default_path == tmp_path / "sheet.md"
+    assert later.default_path == tmp_path / "sheet.md"
 
 
 def test_findings_that_were_sent_come_along_into_a_resumed_draft(session: Session, tmp_path: Path) -> None:

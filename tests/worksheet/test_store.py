@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,14 +64,10 @@ def test_a_draft_comes_back_for_the_same_folder_and_for_no_other(places: Places)
     (draft,) = places.store().drafts(INCIDENT)
     assert draft.sheet["driver"].typed == "580.65"
     assert draft.about.startswith("4 ranks, attempt 1: rank 3 did not request")
-    from dataclasses import replace
-
     assert places.store().drafts(replace(INCIDENT, paths=("elsewhere",))) == ()
 
 
 def test_the_same_folder_however_it_was_typed(places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
     (tmp_path / "dumps").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "dumps")
     monkeypatch.chdir(tmp_path)
@@ -305,13 +302,35 @@ def test_kill_between_writes_leaves_a_whole_draft_with_what_was_kept_last(places
 
 def test_saving_is_whole_and_goes_to_the_working_directory(places: Places) -> None:
     store = places.store()
-    assert store.default_path == places.cwd / DEFAULT_NAME
+    assert store.default_path(INCIDENT) == places.cwd / DEFAULT_NAME
     result = store.save(SHEET, DEFAULT_NAME)
     assert result.status is SaveStatus.SAVED
     assert result.path.read_text() == to_markdown(SHEET)
     assert str(result.path) in result.message
     assert f"{len(SHEET.blanks())} blanks left" in result.message
     assert [file.name for file in places.cwd.iterdir()] == [DEFAULT_NAME]
+
+
+def test_the_default_is_never_next_to_the_dumps(places: Places, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (places.cwd / "deep").mkdir()
+    (places.cwd / "dump_0").touch()
+    deep = SheetStore(state_dir=places.state, fallback_dir=places.fallback, cwd=places.cwd / "deep")
+    away = tmp_path / "home" / DEFAULT_NAME
+    assert places.store().default_path(replace(INCIDENT, paths=(".",))) == away
+    assert places.store().default_path(replace(INCIDENT, paths=("dump_0",))) == away
+    assert deep.default_path(replace(INCIDENT, paths=(str(places.cwd),))) == away
+    assert places.store().default_path(replace(INCIDENT, paths=("deep",))) == places.cwd / DEFAULT_NAME
+    chosen = places.store()
+    assert chosen.save(SHEET, "mine.md").ok
+    assert chosen.default_path(replace(INCIDENT, paths=(".",))) == places.cwd / "mine.md"
+
+
+def test_a_working_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert SheetStore(state_dir=tmp_path, fallback_dir=tmp_path).cwd == Path.home()
 
 
 def test_saving_again_keeps_one_backup(places: Places) -> None:
@@ -360,7 +379,7 @@ def test_a_file_that_was_opened_may_be_saved_until_someone_else_changes_it(place
     store = places.store()
     sheet = store.open("sheet.md").sheet
     assert sheet is not None
-    assert store.default_path == path
+    assert store.default_path(INCIDENT) == path
     assert store.save(sheet.with_text("input", "x"), "sheet.md").ok
     path.write_text("gone\n")
     assert store.save(sheet.with_text("input", "y"), "sheet.md").status is SaveStatus.CHANGED
@@ -376,7 +395,7 @@ def test_a_resumed_draft_knows_what_it_saved(places: Places) -> None:
     assert draft.saved_to == saved
     assert not draft.saved_differs
     sheet = later.resume(draft)
-    assert later.default_path == saved
+    assert later.default_path(INCIDENT) == saved
     assert later.save(sheet, saved).ok
     saved.write_text("changed\n")
     assert later.save(SHEET, saved).status is SaveStatus.CHANGED

@@ -134,6 +134,11 @@ class Session:
             self._kept = max(self._kept, revision)
         return result
 
+    @property
+    def default_path(self) -> Path:
+        """Where to save unless told otherwise."""
+        return self.store.default_path(self.incident)
+
     def save(self, name: str | Path, *, replace: bool = False) -> SaveResult:
         """Write the markdown file; see :meth:`SheetStore.save`."""
         result = self.store.save(self.sheet, name, replace=replace)

@@ -83,7 +83,7 @@ class SheetStore:
     def __init__(self, *, state_dir: Path | None = None, fallback_dir: Path | None = None, cwd: Path | None = None) -> None:
         self._state = state_dir if state_dir is not None else _user_state_dir()
         self._fallback = fallback_dir if fallback_dir is not None else Path(tempfile.gettempdir()) / f"hangview-{os.getuid()}"
-        self.cwd = cwd if cwd is not None else Path.cwd()
+        self.cwd = cwd if cwd is not None else _cwd()
         self._guard = threading.RLock()
         self._name = drafts.new_name()
         self._locks: dict[Path, drafts.Lock] = {}
@@ -194,10 +194,15 @@ class SheetStore:
 
     # Saved files
 
-    @property
-    def default_path(self) -> Path:
-        """Where to save unless told otherwise: where it was saved last, else a file in the working directory."""
-        return self.saved_to or self.cwd / DEFAULT_NAME
+    def default_path(self, incident: Incident) -> Path:
+        """Where to save unless told otherwise: where it was saved last, else a file in the working directory; where that
+        holds the dumps, in the home directory. A worksheet among the dumps would be collected and deleted with them."""
+        if self.saved_to is not None:
+            return self.saved_to
+        here = Path(os.path.realpath(self.cwd))
+        dumps = [Path(os.path.realpath(self.cwd / path)) for path in incident.paths]
+        among = any((path.is_dir() and here.is_relative_to(path)) or (path.is_file() and path.parent == here) for path in dumps)
+        return (Path.home() if among else self.cwd) / DEFAULT_NAME
 
     def resolve(self, name: str | Path) -> Path:
         """A name as a person types it, as an absolute path: ``~`` and relative names are understood."""
@@ -289,6 +294,14 @@ class SheetStore:
             self._begin_new()
             self._remember(path, data)
             return OpenResult(from_markdown(text, incident), path)
+
+
+def _cwd() -> Path:
+    """The working directory; the home directory when it was deleted under us."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path.home()
 
 
 def _user_state_dir() -> Path:

@@ -45,7 +45,7 @@ class SaveDialog(Dialog[SaveResult]):
     def __init__(self, session: Session, *, ascii_only: bool) -> None:
         super().__init__(ascii_only=ascii_only)
         self._session = session
-        self._input = path_input(short_path(session.store.default_path, session.store.cwd))
+        self._input = path_input(short_path(session.default_path, session.store.cwd))
         self._message = Lines((line(f"relative to {session.store.cwd}"),), ascii_only=ascii_only, classes="dialog-message")
         self._keys = Lines(ascii_only=ascii_only, classes="dialog-keys")
         self._asked: Path | None = None
@@ -104,7 +104,7 @@ class OpenDialog(Dialog[OpenResult]):
     def __init__(self, session: Session, *, ascii_only: bool) -> None:
         super().__init__(ascii_only=ascii_only)
         self._session = session
-        self._input = path_input(short_path(session.store.default_path, session.store.cwd))
+        self._input = path_input(short_path(session.default_path, session.store.cwd))
         words = "what was typed until now stays as a draft" if session.begun else f"relative to {session.store.cwd}"
         self._message = Lines((line(words),), ascii_only=ascii_only, classes="dialog-message")
 
