@@ -305,6 +305,17 @@ async def test_until_a_key_is_pressed_the_cursor_follows_the_lead():
         assert app.main.following is False
 
 
+async def test_a_part_of_the_files_names_nobody_and_concludes_nothing():
+    async with showing(None, (120, 40)) as (app, pilot):
+        app.main.take(incidents.four_ranks(), final=False)
+        await pilot.pause()
+        assert "SO FAR" in screen_text(app)
+        assert "LOOK FIRST" not in screen_text(app)
+        assert "! 3" not in screen_text(app)
+        await pilot.press("ctrl+q")
+    assert app.return_value == 3
+
+
 async def test_a_group_that_is_gone_does_not_break_the_screen():
     async with showing(incidents.eight_in_five_groups()) as (app, pilot):
         await pilot.press("h")

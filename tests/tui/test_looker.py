@@ -148,7 +148,7 @@ async def test_real_files_fill_the_screen():
             text = screen_text(app)
             if "LOOK FIRST" in text and "not watching" in text:
                 break
-        assert "LOOK FIRST  rank 7" in text
+        assert "LOOK FIRST 1/2  rank 7" in text
         assert "TP1" in text
         assert "not watching" in text
         await pilot.press("r", "equals_sign")
@@ -170,7 +170,7 @@ async def test_what_a_look_says_reaches_the_screen():
         assert "reading 12 of 64 files" in screen_text(app)
         app.post_message(Looked(incidents.missing_dump(), final=False))
         await pilot.pause()
-        assert "no record of rank 2" in " ".join(screen_text(app).split())
+        assert "SO FAR no record of rank 2" in " ".join(screen_text(app).split())
         app.post_message(Progress(64, 64))
         await pilot.pause()
         assert "comparing ranks" in screen_text(app)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hangview.tui.prose import Line, Span, Tone, clip, field, item, line, pad, plain, to_ascii, wrap
+from hangview.tui.prose import Line, Span, Tone, clip, field, item, line, pad, plain, shorten_to, to_ascii, wrap
 
 
 def texts(rows: list[Line]) -> list[str]:
@@ -53,6 +53,16 @@ def test_clip_never_passes_the_width(text, width):
 def test_clip_says_that_something_is_missing():
     assert clip(line("rank 37 waits"), 8).text == "rank 37…"
     assert clip(line("rank 37"), 7).text == "rank 37"
+
+
+@given(st.text(max_size=200), st.integers(4, 30), st.integers(1, 3))
+def test_shortened_lines_take_no_more_rows_than_asked(text, width, most):
+    assert len(wrap((shorten_to(line(text), width, most),), width)) <= most
+
+
+def test_shortened_lines_say_so():
+    assert texts(wrap((shorten_to(line("one two three four five"), 9, 2),), 9)) == ["one two", "three fo…"]
+    assert shorten_to(line("one two"), 9, 2).text == "one two"
 
 
 def test_control_characters_come_out_escaped():

@@ -67,6 +67,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._progress = ""
         self._ending = Ending(lambda number: self.end(128 + number), self.keep)
         self._mouse_on = ui.mouse
+        self._ended = False
         self._sheet: WorksheetScreen | None = None
 
     def get_default_screen(self) -> Screen[None]:
@@ -89,6 +90,8 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | MouseDown):
+            if self._ended:
+                return  # typed ahead while the screens close: there is nothing left that could answer
             self.main.following = False  # from now on nothing moves but by hand
         await super().on_event(event)
 
@@ -115,6 +118,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._say_activity()
 
     def on_looked(self, event: Looked) -> None:
+        self.main.trouble = ""
         before = self.main.incident
         moved_by_hand = not self.main.following
         if event.final:
@@ -128,7 +132,9 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def on_failed(self, event: Failed) -> None:
         self._progress = ""
+        self.main.trouble = event.reason
         self._say_activity()
+        self.main.share_out()
         self.main.say(event.reason)
 
     def on_changed(self, event: Changed) -> None:
@@ -216,7 +222,7 @@ class HangviewApp(App[int], inherit_bindings=False):
     def code(self) -> int:
         """What the process says when it ends by a key: the verdict of what was read."""
         incident = self.main.incident
-        return int(Exit.NOTHING if incident is None else exit_code(incident.verdict))
+        return int(Exit.NOTHING if incident is None or self.main.partial else exit_code(incident.verdict))
 
     def action_leave_program(self) -> None:
         """Quit, with a word about a worksheet that was changed and not saved."""
@@ -242,6 +248,7 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def end(self, code: int) -> None:
         """Keep the draft, stop the threads and go; a look that is still going on is left to its daemon thread."""
+        self._ended = True
         self.keep()
         if self._looker is not None:
             self._looker.stop()

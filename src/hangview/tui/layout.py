@@ -35,7 +35,7 @@ def plan(width: int, height: int, *, banner: int, rows: int, lanes: int, drilled
     bottom = 0 if alone else max(3, min(bottom, main - least))
     return Layout(
         fits=fits,
-        groups=0 if width < 76 else 26 if width < 110 else 34 if width < 180 else 44,
+        groups=0 if width < 76 else 30 if width < 110 else 34 if width < 180 else 44,
         bottom=bottom,
         finding=width >= 116 and height >= 28,
         map=tall,

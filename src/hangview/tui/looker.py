@@ -71,6 +71,7 @@ class Looker:
         self._post = post
         self._ask = threading.Event()
         self._end = threading.Event()
+        self._looked = threading.Event()
         self._session: Session | None = None
         self._watcher: Watcher | None = None
         self.paused = False
@@ -127,9 +128,11 @@ class Looker:
             self._watcher.stop()
 
     def _on_change(self, changes: Sequence[Change]) -> None:
-        if not self._end.is_set() and not self.paused:
-            self._post(Changed(len(changes)))
-            self._ask.set()
+        if self._end.is_set() or self.paused:
+            return
+        if self._looked.is_set():  # the watcher's own first look finds what ours is reading
+            self._post(Changed(len({change.path for change in changes})))
+        self._ask.set()
 
     def _run(self) -> None:
         while True:
@@ -138,6 +141,7 @@ class Looker:
             if self._end.is_set():
                 return
             self._look()
+            self._looked.set()
 
     def _look(self) -> None:
         from hangview.loading import Session

@@ -95,6 +95,18 @@ def wrap(prose: Iterable[Line], width: int) -> list[Line]:
     return rows
 
 
+def shorten_to(each: Line, width: int, most: int) -> Line:
+    """``each``, cut with "…" so that it wraps into at most ``most`` rows of ``width`` cells."""
+    rows = wrap((each,), width)
+    if len(rows) <= most:
+        return each
+    length = each.width
+    while length > 0 and len(rows) > most:
+        length -= max(1, length // 20)
+        rows = wrap((clip(each, length),), width)
+    return clip(each, length)
+
+
 def clip(each: Line, width: int, sign: str = "…") -> Line:
     """One row of at most ``width`` cells, ``sign`` where something was left out."""
     if each.width <= width:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
-from textual.geometry import clamp
+from textual.geometry import Region, clamp
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
@@ -48,10 +48,21 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         """Draw other lines; ``top`` starts at the first, else the part in sight stays."""
         if prose == self.prose:
             return
+        before = self._in_sight()
         self.prose, self._laid = prose, None
         self.topmost = 0 if top else self.topmost
-        self.refresh()
+        self._refresh_changed(before)
         self.say_position()
+
+    def _in_sight(self) -> list[Line]:
+        return self.laid()[self.topmost : self.topmost + self.size.height]
+
+    def _refresh_changed(self, before: list[Line]) -> None:
+        """Paint only the rows that are not what they were: over ssh each one counts."""
+        after = self._in_sight()
+        for y in range(max(len(before), len(after))):
+            if before[y : y + 1] != after[y : y + 1]:
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def set_ascii(self, ascii_only: bool) -> None:
         self.ascii, self._laid = ascii_only, None

@@ -52,12 +52,6 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
 
     cursor: var[Spot] = var(Spot(0, 0), init=False)
 
-    class Moved(Message):
-        """The cursor is on another cell."""
-
-        def can_replace(self, message: Message) -> bool:
-            return isinstance(message, RankGrid.Moved)
-
     class Chosen(Message):
         """A cell was clicked that was under the cursor already."""
 
@@ -319,7 +313,6 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
                 if HEADER <= y < self.size.height:
                     self.refresh(Region(0, y, width, 1))
             self.refresh(Region(0, 1, width, 1))
-        self.post_message(self.Moved())
 
     def scroll_into_view(self) -> None:
         """Move what is in sight as little as needed for the cursor to be in it."""

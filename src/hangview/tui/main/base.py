@@ -46,6 +46,8 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.ascii = ascii_only
         self.rest = rest
         self.incident: Incident | None = None
+        self.trouble = ""  #: why the last look ended without an answer
+        self.partial = False  #: more files of this look are still to be read
         self.activity = ""
         self.following = True
         self.center = "grid"
@@ -56,7 +58,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.hit_at = -1
         self.lane_key = (0, COLLECTIVE)
         self.filter_text = ""
-        self.rows_wanted = 6
+        self.distinct = 1  #: rows of the lane when folded over all its columns
         self.planes: dict[tuple[int, str], Plane] = {}
         self.resting: Timer | None = None
         self.arranged: Layout | None = None
@@ -132,11 +134,12 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         """Sizes of the panes for this terminal; touches only what is another size than before."""
         width, height = self.size
         view = self.prose("banner")
-        banner = max(2, min(view.rows_needed(width), 4 if height >= 20 else 3))
+        banner = max(2, min(view.rows_needed(width), 5 if height >= 30 else 4 if height >= 20 else 3))
         lanes = len(self.incident.lanes) if self.incident is not None else 0
         drilled = self.level > 0 or self.focused is self.prose("details") or self.center == "findings"
         alone = self.center == "text"
-        layout = plan(width, height, banner=banner, rows=self.rows_wanted, lanes=lanes, drilled=drilled, alone=alone)
+        rows = len(self.grid.rows) if self.grid.unfolded else self.distinct + 1
+        layout = plan(width, height, banner=banner, rows=max(5, rows), lanes=lanes, drilled=drilled, alone=alone)
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
             view.show((line((f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}", Tone.LEAD)),))
@@ -144,7 +147,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
             self.query_one(f"#{name}").display = layout.fits and (name != "bottom" or layout.bottom > 0)
         self._show_sides(layout)
         self.query_one("#bottom").styles.height = layout.bottom
-        self.map.styles.height = layout.map
+        self.map.styles.height = min(layout.map, self.distinct + 1)
         self.map.display = layout.map > 0
         self.query_one("#keys", KeyLine).fill(width)
         self.arranged = layout

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 
 from hangview.tui.actions import key_line
 from hangview.tui.prose import Span, Tone, clip, line, to_ascii
@@ -34,14 +35,24 @@ class Pane(Vertical, inherit_bindings=False):
             self._position = position
             self._show_foot()
 
+    # The public border_title repaints the whole pane with what is in it: kilobytes over ssh for each step of the cursor. So the
+    # attributes behind it are set, and only the line of the frame is painted anew.
+
+    def _show_title(self) -> None:
+        self._border_title = self._fitting(*self._title)
+        self.refresh(Region(-1, -1, self.outer_size.width, 1))
+
     def _show_foot(self) -> None:
         foot, ascii_only = self._foot
-        self.border_subtitle = self._fitting("  ".join(part for part in (self._position, foot) if part), ascii_only)
+        both = "  ".join(part for part in (self._position, foot) if part)
+        fits = len(both) <= self.size.width - 4
+        self._border_subtitle = self._fitting(both if fits or not self._position else self._position, ascii_only)
+        self.refresh(Region(-1, self.size.height, self.outer_size.width, 1))
 
     def say_title(self, title: str, *, ascii_only: bool) -> None:
         if (title, ascii_only) != self._title:
             self._title = title, ascii_only
-            self.border_title = self._fitting(*self._title)
+            self._show_title()
 
     def say_foot(self, foot: str, *, ascii_only: bool) -> None:
         if (foot, ascii_only) != self._foot:
@@ -55,7 +66,7 @@ class Pane(Vertical, inherit_bindings=False):
         return Content(clip(words, room, "..." if ascii_only else "…").text if room > 0 else words.text)
 
     def on_resize(self) -> None:
-        self.border_title = self._fitting(*self._title)
+        self._show_title()
         self._show_foot()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.geometry import Offset
@@ -14,7 +15,7 @@ from hangview.tui.grid.plane import Plane, fold, standing_of
 from hangview.tui.grid.widget import HEADER, Spot
 from hangview.tui.main.base import BaseScreen
 from hangview.tui.place import Place, lane_at, opening_of, place_of, same_place
-from hangview.tui.prose import BLANK, Tone, line, wrap
+from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
 from hangview.tui.prose_view import Choice
 from hangview.tui.text.banner import banner
 from hangview.tui.text.call import status_words
@@ -50,8 +51,10 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
 
     def take(self, incident: Incident, *, final: bool) -> None:
         """Show ``incident`` instead of the one before. The cursor stays on its cell unless nobody has touched a key yet."""
+        if not final:
+            incident = replace(incident, leads=())  # a part of the files names nobody, in no pane
         old, place, finding = self.incident, self.place, self.finding
-        self.incident = incident
+        self.incident, self.partial = incident, not final
         self.planes.clear()
         self.hits = [moved for hit in self.hits if old and (moved := same_place(old, hit, incident))]
         self.finding_at = next((at for at, each in enumerate(incident.findings) if finding and same_finding(each, finding)), 0)
@@ -90,7 +93,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.lane_key = (place.group, place.lane)
         plane = self.plane_of(*self.lane_key)
         lane = lane_at(self.incident, *self.lane_key)
-        self.rows_wanted = min(40, max(5, len(fold(plane, plane.data(1), 0, plane.columns)) + 1))
+        self.distinct = len(fold(plane, plane.data(1), 0, plane.columns))
         self.grid.show(plane, Spot(place.rank, place.seq), lane.divergence if lane else None, keep=keep)
 
     def go(self, place: Place) -> None:
@@ -134,9 +137,17 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
 
     def show_banner(self) -> None:
         lines = banner(
-            self.incident, self.finding, self.paths, self.activity, demo=self.ui.demo, short=self.size.height < 20
-        )  # fmt: skip
-        self.prose("banner").show(lines, top=False)
+            self.incident,
+            self.finding,
+            self.paths,
+            self.activity,
+            demo=self.ui.demo,
+            short=self.size.height < 20,
+            partial=self.partial,
+            trouble=self.trouble,
+        )
+        width = max(1, self.size.width)
+        self.prose("banner").show(tuple(shorten_to(each, width, 2) for each in lines), top=False)
 
     def show_lists(self) -> None:
         incident = self.incident

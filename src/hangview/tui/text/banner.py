@@ -36,18 +36,23 @@ def _activity(activity: str) -> list[Span]:
     return [Span(" · "), Span(activity, Tone.KEY)] if activity else []
 
 
+def so_far(incident: Incident) -> Line:
+    """What the files say of which only some were read: no word that names anybody, more files may turn it round."""
+    read, expected = len(incident.coverage.read), len(incident.coverage.expected)
+    part = f" ({read:,} of {count(expected, 'dump')} read)"
+    nothing = "no divergence" if incident.lanes else "no collective call"
+    text = incident.findings[0].summary if incident.findings else nothing
+    return line(("SO FAR  ", Tone.KEY), text, (part, Tone.DIM), hang=8)
+
+
 def answer(incident: Incident, current: Finding | None) -> Line:
     """The one line that answers. ``current`` replaces the first lead where it is one itself."""
     leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
     shown = current if current in leads else leads[0] if leads else None
     if shown is not None:
-        number = f"  {leads.index(shown) + 1}/{len(leads)}" if len(leads) > 1 else ""
-        return line(
-            (f"{role_word(incident, shown)}  ", ROLE_TONES[Role.LEAD]),
-            (shown.summary, Tone.STRONG),
-            (number, Tone.DIM),
-            hang=12,
-        )
+        number = f" {leads.index(shown) + 1}/{len(leads)}" if len(leads) > 1 else ""
+        word = f"{role_word(incident, shown)}{number}  "
+        return line((word, ROLE_TONES[Role.LEAD]), (shown.summary, Tone.STRONG), hang=len(word))
     if incident.verdict is Verdict.NO_HANG:
         return line(("NO HANG  ", Tone.GOOD), ("these files show no hang", Tone.STRONG), _judged(incident), hang=9)
     if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
@@ -110,10 +115,15 @@ def banner(
     *,
     demo: bool = False,
     short: bool = False,
+    partial: bool = False,
+    trouble: str = "",
 ) -> Prose:
-    """Three lines; ``short`` leaves the last one out, for low terminals."""
+    """Three lines; ``short`` leaves the last one out, for low terminals. ``partial``: more files are still to be read;
+    ``trouble``: why the last look ended without an answer."""
     head = title(incident, paths, activity, demo=demo)
+    if incident is None and trouble:
+        return (head, line(("NOT READ  ", Tone.UNKNOWN), (trouble, Tone.STRONG), hang=10))
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
-    lines = (head, answer(incident, current))
+    lines = (head, so_far(incident) if partial else answer(incident, current))
     return lines if short else (*lines, context(incident))

@@ -26,7 +26,7 @@ def details(incident: Incident, place: Place, level: int, told: Finding | None =
     if name == "call":
         return call_title(incident, call), call_lines(incident, call, place.rank, told)
     way = " › ".join(each.upper() if each == name else each for each in LEVELS)
-    title = f"{way} · rank {place.rank} · {lane_name(incident, place.group, place.lane)} {place.seq}"
+    title = f"rank {place.rank} · {lane_name(incident, place.group, place.lane)} {place.seq} · {way}"
     if name == "entry":
         return title, entry_lines(incident, call, place.rank)
     if name == "stack":
