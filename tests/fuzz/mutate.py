@@ -194,9 +194,8 @@ def main() -> int:
     outcome = run(seeds, args.seed, range(args.count))
     for result, count in sorted(outcome.results.items()):
         print(f"{count:9,} {result}")
-    print(
-        f"slowest (CPU): {outcome.worst[0]:.3f} s (mutation {outcome.worst[1]}); peak memory grew by {outcome.grown / 1024:.1f} MiB"
-    )
+    seconds, number = outcome.worst
+    print(f"slowest: {seconds:.3f} CPU seconds (mutation {number}); peak memory grew by {outcome.grown / 1024:.1f} MiB")
     for number, why in outcome.broken[:20]:
         print(f"mutation {number}: {why}")
     return 1 if outcome.broken else 0
