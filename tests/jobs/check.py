@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import hangview
 from hangview.incident import Verdict
 from hangview.schema import ReadOptions, SourceKind, SourceStatus
+from tests.jobs import faults
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,9 @@ def wrong(plan: Plan, incident: Incident) -> list[str]:
     said = []
     if kind := truth.wrong(incident.leads):
         said.append(f"{kind}: named {list(incident.leads)}, expected {list(truth.expected)}, allowed {list(truth.allowed)}")
-    if how.producer != "hook":  # it never says that a call is over, so a hang in which all made their calls is not to be seen
+    if (
+        how.producer != "hook" and plan.outcome.job.fault not in faults.MORE_FAULTS
+    ):  # it never says that a call is over, so a hang in which all made their calls is not to be seen
         verdicts = {Verdict.DIVERGENCE if truth.hangs else Verdict.NO_HANG}
         if not truth.hangs and how.only_active:
             verdicts.add(Verdict.NOT_ENOUGH_EVIDENCE)  # everything was left out: nothing to compare

@@ -14,6 +14,7 @@ class Recording:
 
     ``early`` maps a rank to the time (seconds since the start of the job) at which its dump was written; all others were
     written when nothing moved any more. ``offsets`` are clock errors per host in seconds; rank r is on host r // per_host.
+    ``inside``: ranks that stopped inside the batch that they were about to launch: its members are recorded, its end is not.
     ``aborted``: ranks on which an abort made unfinished calls look completed, after their time-out.
     """
 
@@ -31,6 +32,7 @@ class Recording:
     missing: frozenset[int] = frozenset()
     cut: dict[int, float] = field(default_factory=dict)  #: rank -> share of the file's bytes that is left
     early: dict[int, float] = field(default_factory=dict)
+    inside: frozenset[int] = frozenset()
     aborted: frozenset[int] = frozenset()
     prefix: str = "nccl_trace_rank_"
 

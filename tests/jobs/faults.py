@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 FAULTS = ("none", "stop", "first", "op", "size", "dtype", "swap", "skip", "repeat", "stall", "two", "stop+size")
 
+#: Not drawn at random, only when asked for: see ``plan.draw``.
+MORE_FAULTS = ("init", "inside")
+
 #: The sizes of an all-to-all may differ; a barrier has neither size nor dtype of the caller's.
 _NO_CHANGE = {"size": ("all_to_all_single", "all_reduce_barrier"), "dtype": ("all_reduce_barrier",)}
 _OTHER_DTYPE = {"Float": "Half", "BFloat16": "Float"}
@@ -23,6 +26,10 @@ def inject(fault: str, job: Job, rng: random.Random) -> Job:
     """The job with one fault (or two), somewhere after its first step; ``first``: before a rank's first call."""
     if fault == "none":
         return job
+    if fault == "init":
+        return _init(job, rng)
+    if fault == "inside":
+        return _inside(job, rng)
     if fault == "two":
         return _two(job, rng)
     if fault == "stop+size":
@@ -58,6 +65,28 @@ def _first(job: Job, rng: random.Random) -> Job:
     return replace(
         job, stops={rank: 0}, injected=frozenset({rank}), fault="first", what=f"rank {rank} stops before its first call"
     )
+
+
+def _init(job: Job, rng: random.Random) -> Job:
+    """A rank never comes to its first call of a group; the others wait for it while they make the communicator."""
+    rank = _pick(job, rng)
+    program = job.programs[rank]
+    firsts = [index for index, call in enumerate(program) if call.group not in {c.group for c in program[:index]}]
+    index = rng.choice(firsts)
+    what = f"rank {rank} stops before its first call of {job.groups[program[index].group].desc}"
+    return replace(job, lazy=True, stops={rank: index}, injected=frozenset({rank}), fault="init", what=what)
+
+
+def _inside(job: Job, rng: random.Random) -> Job:
+    """A rank stops inside a batch of sends and receives; where a layout has none, before a call."""
+    with_batches = [rank for rank in range(job.world) if any(call.batch and call.is_p2p for call in job.programs[rank])]
+    if not with_batches:
+        return _stop(job, rng)
+    rank = rng.choice(with_batches)
+    program = job.programs[rank]
+    index = rng.choice([i for i, call in enumerate(program) if call.batch and call.is_p2p and i > len(program) // 4])
+    what = f"rank {rank} stops inside {_describe(job, rank, index)}"
+    return replace(job, stops={rank: index}, injected=frozenset({rank}), fault="inside", what=what)
 
 
 def _two(job: Job, rng: random.Random) -> Job:

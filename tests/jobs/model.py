@@ -68,13 +68,15 @@ Program = list[Call]
 @dataclass(frozen=True, slots=True)
 class Job:
     """``stops`` maps a rank to the index in its program before which its host stops for good. ``stalled`` are keys of
-    rendezvous (see ``simulate``) that never complete although everybody came."""
+    rendezvous (see ``simulate``) that never complete although everybody came. ``lazy``: the communicator of a group is made at
+    the first call, where each host waits, before anything is recorded, until all members are there (NCCL without device_id)."""
 
     kind: str
     groups: tuple[Group, ...]
     programs: tuple[Program, ...]  #: by rank
     stops: dict[int, int] = field(default_factory=dict)
     stalled: frozenset[tuple[int, ...]] = frozenset()
+    lazy: bool = False
     injected: frozenset[int] = frozenset()
     fault: str = "none"
     what: str = ""  #: the fault in words

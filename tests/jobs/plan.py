@@ -41,7 +41,7 @@ def draw(seed: int, fault: str | None = None, kind: str | None = None) -> Plan:
     rng = random.Random(seed)
     fault = fault or rng.choice(faults.FAULTS)
     while True:
-        producer = rng.choices(("nccl", "nccl2", "gloo", "hook"), (70, 15, 10, 5))[0]
+        producer = "nccl" if fault in faults.MORE_FAULTS else rng.choices(("nccl", "nccl2", "gloo", "hook"), (70, 15, 10, 5))[0]
         job = layouts.build(kind or rng.choice(layouts.KINDS), rng)
         if producer == "gloo":
             if any(call.is_p2p for program in job.programs for call in program):
@@ -51,6 +51,10 @@ def draw(seed: int, fault: str | None = None, kind: str | None = None) -> Plan:
         if fault != "none" and not outcome.hangs:
             continue
         how = _recording(outcome, producer, rng)
+        if fault == "init":
+            how = replace(how, configured=False)
+        elif fault == "inside":
+            how = replace(how, inside=_inside(outcome), old_batches=False, early={}, only_active=False)
         truth = judge(outcome, how)
         if truth.fair:
             return Plan(seed, outcome, how, truth)
@@ -101,6 +105,12 @@ def _spoil(outcome: Outcome, how: Recording, rng: random.Random) -> Recording:
         return replace(how, cut={rank: rng.uniform(0.3, 0.95)})
     moment = _early(outcome, rank, rng)
     return how if moment is None else replace(how, early={rank: moment})
+
+
+def _inside(outcome: Outcome) -> frozenset[int]:
+    """Ranks that came to a stop before a batch of sends and receives."""
+    stops = outcome.job.stops
+    return frozenset(rank for rank, index in stops.items() if outcome.at_stop(rank) and outcome.job.programs[rank][index].batch)
 
 
 def _early(outcome: Outcome, rank: int, rng: random.Random) -> float | None:

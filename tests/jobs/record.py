@@ -7,10 +7,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from tests.jobs.simulate import Made
+
 if TYPE_CHECKING:
     from tests.jobs.evidence import Recording
     from tests.jobs.model import Call, Part
-    from tests.jobs.simulate import Made, Outcome
+    from tests.jobs.simulate import Outcome
 
 START_NS = 1_795_965_504_000_000_000
 TIMEOUT_MS = 600_000
@@ -54,6 +56,8 @@ def tree(outcome: Outcome, rank: int, how: Recording) -> Tree:
     for call in made:
         if call.made <= me.until:
             _RECORDERS[how.producer](me, call, local[call.call.group])
+    if rank in how.inside:
+        _inside_batch(me, outcome.job.programs[rank][len(made)], local)
     entries = me.entries
     if how.only_active:
         entries = [e for e, always in zip(entries, me.keep_always, strict=True) if always or e["state"] != "completed"]
@@ -121,6 +125,18 @@ def _nccl(me: _Rank, made: Made, local: int) -> None:
         c.ops += 1
         closing = _entry(me, made, None, local, c, "nccl:coalesced" if call.is_p2p else "nccl:ALLREDUCE_coalesced")
         _add(me, closing)
+
+
+def _inside_batch(me: _Rank, call: Call, local: dict[int, int]) -> None:
+    """A batch that was begun and not launched: no number of its own yet, no closing entry, and no word in the counters."""
+    c = me.counters.setdefault(call.group, _Counters())
+    last = max((made.made for made in me.outcome.ranks[me.rank]), default=0.0)
+    c.p2p += 1
+    for part in call.parts:
+        c.ops += 1
+        entry = _entry(me, Made(call, (), last + 0.0004), part, local[call.group], c, f"nccl:{_name(me, call, part)}")
+        entry.pop("duration_ms", None)
+        _add(me, entry, always=True)
 
 
 def _hook(me: _Rank, made: Made, local: int) -> None:

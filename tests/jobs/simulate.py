@@ -56,6 +56,7 @@ class Outcome:
     job: Job
     ranks: list[list[Made]]
     came: dict[Key, dict[int, int]]
+    joining: dict[int, int]  #: rank -> the group whose communicator it is still making
 
     @property
     def hangs(self) -> bool:
@@ -65,7 +66,7 @@ class Outcome:
 
     def idle(self, rank: int) -> bool:
         """Whether a rank has nothing unfinished and makes no call: stopped, or at the end of its program."""
-        return all(made.ended is not None for made in self.ranks[rank])
+        return rank not in self.joining and all(made.ended is not None for made in self.ranks[rank])
 
     def at_stop(self, rank: int) -> bool:
         """Whether a rank came to where its host stops."""
@@ -109,11 +110,14 @@ class _Rank:
             keys.append(lane._replace(number=number))
         return tuple(keys)
 
-    def can_make(self) -> bool:
+    def next_group(self) -> int | None:
+        """The group of the call that the host is about to make; None while it waits, has stopped or is done."""
         index = len(self.calls)
         if index >= self.limit or len(self.open) >= AHEAD:
-            return False
-        return not (index and self.calls[-1].call.sync and self.calls[-1].ended is None)
+            return None
+        if index and self.calls[-1].call.sync and self.calls[-1].ended is None:
+            return None
+        return self.program[index].group
 
     def make(self) -> None:
         index, call = len(self.calls), self.program[len(self.calls)]
@@ -145,10 +149,13 @@ def run(job: Job, seed: int = 0) -> Outcome:
     """Run a job until nothing moves any more."""
     ranks = [_Rank(job, rank, random.Random(seed * 1_000_003 + rank)) for rank in range(job.world)]
     came: dict[Key, dict[int, int]] = {}
+    joined: dict[int, set[int]] = {}
     todo = list(range(job.world))
     while todo:
         rank = ranks[todo.pop()]
-        while rank.can_make():
+        while (group := rank.next_group()) is not None:
+            if job.lazy and not _join(job, rank.rank, group, joined, todo):
+                break
             rank.make()
         for index in list(rank.open):
             made = rank.calls[index]
@@ -163,7 +170,18 @@ def run(job: Job, seed: int = 0) -> Outcome:
                 if _complete(job, ranks, came, key):
                     todo += _over(ranks, came, key)
         rank.open = [index for index in rank.open if rank.calls[index].ended is None]
-    return Outcome(job, [rank.calls for rank in ranks], came)
+    joining = {rank.rank: group for rank in ranks if (group := rank.next_group()) is not None}
+    return Outcome(job, [rank.calls for rank in ranks], came, joining)
+
+
+def _join(job: Job, rank: int, group: int, joined: dict[int, set[int]], todo: list[int]) -> bool:
+    """Whether a group has its communicator, now that this rank is there too; the last to come wakes the others."""
+    there = joined.setdefault(group, set())
+    if rank not in there:
+        there.add(rank)
+        if len(there) == len(job.groups[group].ranks):
+            todo += there - {rank}
+    return len(there) == len(job.groups[group].ranks)
 
 
 def _complete(job: Job, ranks: list[_Rank], came: dict[Key, dict[int, int]], key: Key) -> bool:

@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--fault", choices=faults.FAULTS)
+    parser.add_argument("--fault", choices=(*faults.FAULTS, *faults.MORE_FAULTS))
     parser.add_argument("--kind", choices=layouts.KINDS)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--keep", type=Path)

@@ -137,6 +137,16 @@ def test_a_batch_is_over_when_all_of_it_is():
     assert leads(outcome) == (2,)
 
 
+def test_a_lazy_communicator_needs_all_before_anything_is_recorded():
+    stuck = job(*[[A, B, A]] * 3, groups=2, stops={2: 1}, injected=frozenset({2}), lazy=True)
+    outcome = run(stuck)
+    assert [len(calls) for calls in outcome.ranks] == [1, 1, 1]  # two of them are in the second call, unrecorded
+    assert outcome.joining == {0: 1, 1: 1}
+    truth = judge(outcome, Recording())
+    assert (truth.expected, truth.allowed, truth.fair) == ((), (0, 1, 2), True)  # they all look alike
+    assert not run(replace(stuck, stops={})).hangs
+
+
 # ---- truth
 
 
@@ -247,6 +257,16 @@ def test_gloo_only_retires_and_its_configuration_is_of_no_use():
     ]
     assert dump["pg_config"] == {"": {"name": "", "desc": "", "ranks": "[0, 1, 2]"}}
     assert len(entries(outcome, 2, producer="gloo")) == 2
+
+
+def test_a_rank_inside_a_batch_has_no_closing_entry():
+    both = Call(0, (*SEND.parts, replace(SEND.parts[0], peer=2)), "both", batch=True)
+    outcome = run(job([both, A], [RECV, A], [RECV, A], stops={0: 0}, injected=frozenset({0})))
+    how = Recording(inside=frozenset({0}))
+    assert [e["profiling_name"] for e in tree(outcome, 0, how)["entries"]] == ["nccl:send 0->1", "nccl:send 0->2"]
+    assert tree(outcome, 0, how)["pg_status"]["0"]["last_enqueued_collective"] == -1
+    truth = judge(outcome, how)
+    assert (truth.expected, truth.allowed) == ((), (0,))
 
 
 def test_what_is_left_out_on_purpose():

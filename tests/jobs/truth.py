@@ -51,13 +51,17 @@ def judge(outcome: Outcome, how: Recording) -> Truth:
             allowed.add(rank)
     if how.producer == "hook":  # it never says that a call is over
         expected = set()
+    blocked = set(outcome.joining)  # they look as idle as the rank that they wait for: nothing of it is recorded
+    if blocked:
+        expected, allowed = set(), allowed | blocked | (job.injected - how.missing)
+    expected -= how.inside
     why = f"{job.what or 'no fault'}; stopped {sorted(stopped)}, minorities {sorted(strict)} ({sorted(loose)})"
     return Truth(
         outcome.hangs,
         tuple(sorted(job.injected)),
         tuple(sorted(expected)),
         tuple(sorted(allowed)),
-        allowed <= job.injected,
+        allowed - blocked <= job.injected,
         why,
     )
 
