@@ -19,7 +19,7 @@ def test_a_job_of_any_kind(seed, tmp_path):
     assert wrong(plan, ask(tmp_path)) == [], f"{plan.label}: {plan.truth.why}"
 
 
-@pytest.mark.parametrize("fault", (*faults.FAULTS, *faults.MORE_FAULTS))
+@pytest.mark.parametrize("fault", [*faults.FAULTS, *faults.MORE_FAULTS])
 @pytest.mark.parametrize("kind", layouts.KINDS)
 def test_every_fault_in_every_layout(kind, fault, tmp_path):
     plan = draw(7_000, fault, kind)
