@@ -14,6 +14,7 @@ import asyncio
 import html
 import os
 import re
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -66,7 +67,8 @@ async def take(shot: Shot) -> str:
     else:
         from hangview.demo import folder
 
-        incident, demo = hangview.load(str(folder())), True
+        shutil.copytree(folder(), "dumps", dirs_exist_ok=True)  # a path of this machine must not get into a picture
+        incident, demo = hangview.load("dumps"), True
     app = HangviewApp(
         incident.paths, UiOptions(demo=demo), ascii_only=shot.ascii_only, colours=shot.colours, incident=incident, rest=0
     )  # fmt: skip
