@@ -35,6 +35,10 @@ from tests.support.torch_pickle import dump_bytes
         (["0", "1"], (0, 1)),
         ("[0, 1", (0, 1)),
         ("[-1]", None),
+        ("[0, 7\x1d]", None),  # space to a regex, not to int()
+        ("[\u0663]", None),
+        (["\u0663"], None),
+        (["7\x1d"], None),
         ("[0; 1]", None),
         ("[0, [1]]", None),
         ("__import__('os').getcwd()", None),

@@ -13,7 +13,7 @@ from hangview.dumps.decoded import NotADump, RawConfig, RawStatus, Refused
 if TYPE_CHECKING:
     from hangview.schema import Limits
 
-_RANK_LIST = re.compile(r"\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?\s*")
+_RANK_LIST = re.compile(r"\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?\s*", re.ASCII)
 _WRAPPING = "[](){} \t\r\n\"'"
 #: Characters of a version, or of a name inside a note.
 _SHORT = 100
@@ -90,7 +90,7 @@ def parse_ranks(value: Any) -> tuple[int, ...] | None:
     if type(value) in (list, tuple):
         ranks = []
         for x in value:
-            if type(x) is str and x.strip().isdecimal() and len(x) < 10:
+            if type(x) is str and x.isascii() and x.isdigit() and len(x) < 10:
                 ranks.append(int(x))
             elif type(x) is int and 0 <= x < 2**31:
                 ranks.append(x)
