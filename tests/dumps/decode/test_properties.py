@@ -196,3 +196,18 @@ def test_any_value_of_any_key(data):
         )
     )
     only_ours(pickle.dumps({"version": "2.10", "entries": [{"record_id": 1, data.draw(st.sampled_from(keys)): value}]}))
+
+
+NEARLY_NUMBERS = st.text("0123456789,[]()\"' -+._eE\t\n\x1c\x1d\x85\u0663\u00b2\u2003", max_size=12)
+
+
+@settings(QUICK, max_examples=400)
+@given(NEARLY_NUMBERS, NEARLY_NUMBERS)
+def test_any_text_where_numbers_are(ranks, number):
+    """Ranks, counters and every number of an entry, as text that is nearly one."""
+    keys = ("record_id", "collective_seq_id", "time_created_ns", "duration_ms", "timeout_ms")
+    config = {"0": {"name": "0", "desc": "", "ranks": ranks}, "1": {"name": "1", "desc": "", "ranks": [number]}}
+    status = {number: {"last_enqueued_collective": ranks}, "0": {"last_enqueued_collective": number}}
+    only_ours(json.dumps({"pg_config": config, "pg_status": status, "version": number}).encode())
+    for key in keys:
+        only_ours(json.dumps({"entries": [{"record_id": 1, "input_sizes": [[number]]} | {key: number}]}).encode())
