@@ -124,6 +124,22 @@ def test_another_size_keeps_the_answer():
         assert terminal.finish() == 1
 
 
+def test_a_step_of_the_cursor_is_cheap_over_ssh():
+    """A step repaints two rows, the ticks, the map's ruler, the status and what changed in the call: not the whole screen."""
+    with Terminal([*RUN, "--no-watch", HANG], size=(120, 40)) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("h")
+        terminal.wait_for("3 call 39")
+        before = len(terminal.raw)
+        terminal.press("h")
+        terminal.wait_for("3 call 38")
+        for _ in range(20):
+            terminal.read()
+        assert len(terminal.raw) - before < 6000
+        terminal.press("q")
+        terminal.finish()
+
+
 def test_a_new_dump_is_read_while_watching(tmp_path):
     """A rank's dump that arrives late turns "no dump" into an answer, and the cursor stays where it is."""
     for file in Path(HANG).iterdir():

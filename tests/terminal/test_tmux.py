@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ pytestmark = [pytest.mark.terminal, pytest.mark.skipif(shutil.which("tmux") is N
 
 HANG = Path(__file__).parents[2] / "fixtures" / "two-groups"
 PATIENCE = 60
+Tmux = Callable[..., str]
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def tmux(tmp_path):
     call("kill-server")
 
 
-def wait_for(tmux, what: str) -> str:
+def wait_for(tmux: Tmux, what: str) -> str:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         screen = tmux("capture-pane", "-p", "-t", "main")
@@ -43,7 +45,7 @@ def wait_for(tmux, what: str) -> str:
     raise AssertionError(f"never came: {what!r}\n{tmux('capture-pane', '-p', '-t', 'main')}")
 
 
-def start(tmux, *args: str) -> None:
+def start(tmux: Tmux, *args: str) -> None:
     command = " ".join([sys.executable, "-m", "hangview", *args, str(HANG)])
     tmux("new-session", "-d", "-s", "main", "-x", "100", "-y", "30", f"{command}; echo ended with $?; cat")
 

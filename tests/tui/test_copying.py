@@ -13,6 +13,7 @@ def test_writes_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     copied = keep("rank 3 → look first\n")
     assert copied.file == tmp_path / "hangview" / "copied.txt"
+    assert copied.file is not None
     assert copied.file.read_text(encoding="utf-8") == "rank 3 → look first\n"
     assert not copied.tmux
 

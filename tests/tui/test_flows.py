@@ -333,6 +333,26 @@ async def test_drill_down_survives_new_files():
         assert details(app).startswith("rank 3 at default_pg 42: not requested")
 
 
+async def test_a_fault_in_one_pane_is_a_line_in_it(monkeypatch):
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        view = app.main.incident.view if app.main.incident else None
+        monkeypatch.setattr(view, "stacks", lambda *_: 1 / 0)
+        await pilot.press("enter", "enter")
+        assert "internal error in this pane: ZeroDivisionError" in details(app)
+        await pilot.press("escape")
+        assert details(app).startswith("rank 3 at default_pg 42")
+
+
+async def test_the_mouse_chooses_and_opens():
+    async with showing(incidents.eight_in_five_groups(), (120, 40)) as (app, pilot):
+        await pilot.click("#groups", offset=(4, 2))
+        await pilot.click("#groups", offset=(4, 2))
+        assert app.main.place == Place(4, "collective", 6, 1)
+        await pilot.press("4")
+        await pilot.click("#findings", offset=(4, 3))
+        assert app.main.finding_at == 3
+
+
 # Drawing
 
 

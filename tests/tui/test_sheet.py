@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.tui.dialogs.leave import LeaveDialog
+from hangview.tui.app import HangviewApp
 from hangview.tui.prose import plain
-from hangview.tui.worksheet.saving import SaveDialog
-from hangview.tui.worksheet.screen import WorksheetScreen
 from tests.support.incidents import eight_in_five_groups, four_ranks
 from tests.tui.screens import screen_text, showing
 
@@ -17,15 +15,20 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def on_top(app: HangviewApp) -> str:
+    """The name of the screen that is on top."""
+    return type(app.screen).__name__
+
+
 async def test_opens_and_comes_back():
     async with showing(four_ranks()) as (app, pilot):
         await pilot.press("w")
         await pilot.pause()
-        assert isinstance(app.screen, WorksheetScreen)
+        assert on_top(app) == "WorksheetScreen"
         assert "Run identifier" in screen_text(app)
         await pilot.press("q")
         await pilot.pause()
-        assert app.screen is app.main
+        assert on_top(app) == "MainScreen"
 
 
 async def test_a_finding_is_sent_with_one_key():
@@ -42,14 +45,14 @@ async def test_a_finding_is_sent_with_one_key():
 async def test_quitting_with_an_unsaved_worksheet_asks_first():
     async with showing(eight_in_five_groups()) as (app, pilot):
         await pilot.press("n", "W", "q")
-        assert isinstance(app.screen, LeaveDialog)
+        assert on_top(app) == "LeaveDialog"
         assert "not saved" in screen_text(app)
         await pilot.press("escape")
-        assert app.screen is app.main
+        assert on_top(app) == "MainScreen"
         await pilot.press("q", "s")
-        assert isinstance(app.screen, SaveDialog)
+        assert on_top(app) == "SaveDialog"
         await pilot.press("escape")
-        assert app.screen is app.main  # not saved, so not quit
+        assert on_top(app) == "MainScreen"  # not saved, so not quit
         await pilot.press("q", "y")
     assert app.return_value == 1
 
@@ -76,5 +79,5 @@ async def test_the_draft_is_kept_when_quitting_at_once(tmp_path, monkeypatch):
 async def test_no_worksheet_before_there_is_an_incident():
     async with showing(None) as (app, pilot):
         await pilot.press("w")
-        assert app.screen is app.main
+        assert on_top(app) == "MainScreen"
         assert "no worksheet yet" in plain(app.main.prose("status").prose)

@@ -261,6 +261,8 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def _fatal_error(self) -> None:
         """A fault of ours: no traceback on the screen; ``start`` raises it again and the command line says one line."""
+        self._ended = True
+        self.keep()
         if self._looker is not None:
             self._looker.stop()
         self._close_messages_no_wait()

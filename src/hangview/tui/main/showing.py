@@ -280,6 +280,14 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.say_title("details", "3 call")
             self.prose("details").show((line(("nothing to look at yet", Tone.DIM)),))
             return
+        try:
+            self._show_place(incident, place)
+        except Exception as error:
+            # A fault of ours in one pane must not end the screen with the worksheet on it.
+            said = line((f"internal error in this pane: {type(error).__name__}: {error}", Tone.UNKNOWN))
+            self.prose("details").show((said,))
+
+    def _show_place(self, incident: Incident, place: Place) -> None:
         view = self.prose("details")
         title, lines = details(incident, place, self.level, self._told())
         if self.level == 0 and view.size.height - len(wrap(lines, max(1, view.size.width))) > 8:  # room for the next level
