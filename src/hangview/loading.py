@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Thread
 
-    from hangview.dumps.find import Found, Listing
+    from hangview.dumps.find import Found, Listing, Search
     from hangview.dumps.read import FileRead
     from hangview.incident import Incident
     from hangview.logs.events import LogScan
@@ -31,6 +31,8 @@ NOT_READ_YET = "not read yet"
 MANY = 200_000
 #: Seconds after which the first part of a large set is worth showing.
 FIRST_PART = 0.7
+#: Seconds after which dumps are read although not all files were looked at.
+FIRST_TURN = 0.5
 
 
 def load_incident(
@@ -65,20 +67,30 @@ class Session:
         """Read what is new, and say what everything together says.
 
         All callbacks are called from the calling thread. ``on_progress`` gets (files read, files found). ``on_partial`` gets an
-        incident of what has been read so far, first within about a second and then whenever twice as much has been read; files
-        that were not read yet are sources of status GROWING. ``cancelled`` is asked often; when it says yes,
-        :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again. ``settled(path)`` tells whether a
-        file is no longer written to: one that does not decode whole and has not settled is GROWING, and no fault of anybody.
+        incident of what has been read so far, first within about a second and then whenever twice as much has been read, and
+        all dumps before logs that take long; files that were not read yet are sources of status GROWING. When looking at the
+        files' sizes takes long already, the likeliest dumps are read before the other files are looked at. ``cancelled`` is
+        asked often; when it says yes, :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again.
+        ``settled(path)`` tells whether a file is no longer written to: one that does not decode whole and has not settled is
+        GROWING, and no fault of anybody.
 
         Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
         ``ValueError`` with one line for an option that does not fit the files.
         """
-        from hangview.dumps.find import find
+        from hangview.dumps.find import Search
 
-        listing = find(self.paths, self.options)
-        progress = _Progress(len(listing.dumps) + (len(listing.logs) if self.options.logs else 0), on_progress)
+        cancelled = cancelled or _never
+        fresh = not self._dumps
+        parts = _Parts(on_partial)
+        progress = _Progress(on_progress)
+        search = Search(self.paths, self.options)
         with _no_collection():
-            self._read(listing, progress, on_partial, cancelled or _never)
+            if fresh and on_partial is not None:
+                self._look_by_turns(search, progress, parts, cancelled)
+            else:
+                search.look(lambda: _stop(cancelled))
+            listing = search.listing()
+            self._read(listing, progress, parts, cancelled, fresh=fresh)
             files = [result for found in listing.dumps for result in self._seen(found, settled)]
             records = self._assemble(listing, files)
             texts = [file.found for file in files if file.kind is SourceKind.LOG]
@@ -86,47 +98,87 @@ class Session:
             self._settle(listing, records)
             logs = None
             if self.options.logs:
-                records, logs = self._read_logs(records, (*texts, *listing.logs), progress, cancelled or _never)
+                records, logs = self._read_logs(records, (*texts, *listing.logs), progress, parts if fresh else None, cancelled)
             return _analyse(records, logs, self.paths)
 
     # --- dumps
+
+    def _look_by_turns(self, search: Search, progress: _Progress, parts: _Parts, cancelled: Callable[[], bool]) -> None:
+        """Look at the files. On a slow file system that takes long: then look and read by turns, each twice as long as before.
+
+        So there is something to show long before all was looked at, and no more than half of the time goes into reading dumps
+        one by one that are read faster, or need not be, when all of them are known.
+        """
+        turn = FIRST_TURN
+        end = parts.begun + turn
+
+        def over() -> bool:
+            return _stop(cancelled) or (bool(search.dumps) and time.monotonic() >= end)
+
+        while not search.look(over):
+            self._read(search.listing(), progress, parts, cancelled, end=time.monotonic() + turn)
+            turn *= 2
+            end = time.monotonic() + turn
 
     def _read(
         self,
         listing: Listing,
         progress: _Progress,
-        on_partial: Callable[[Incident], None] | None,
+        parts: _Parts,
         cancelled: Callable[[], bool],
+        *,
+        fresh: bool = False,
+        end: float | None = None,
     ) -> None:
+        """Read the new dumps of a listing, the likeliest first.
+
+        ``fresh`` asks the cache and stores there; ``end`` is when to stop (at least one is read) and to show what there is.
+        """
         from hangview.dumps import cache
+        from hangview.dumps.find import likely
         from hangview.dumps.pool import read_all
 
-        first = not self._dumps and self.options.cache and cache.worth_it(listing.dumps)
+        first = fresh and self.options.cache and cache.worth_it(listing.dumps)
         if first and (kept := cache.load(listing.dumps, self.options.limits)) is not None:
             self._dumps = kept
             first = False
         new = [found for found in listing.dumps if found.key not in self._dumps]
-        progress.add(len(listing.dumps) - len(new))
-        parts = _Parts(len(new)) if on_partial is not None else None
+        new.sort(key=lambda found: not likely(found.shown.rpartition("/")[2], self.options))
+        known = len(listing.dumps) - len(new)
+        unseen = sum(self.options.logs or found.kind is SourceKind.DUMP for found in listing.unseen)
+        progress.start(known, len(listing.dumps) + unseen + (len(listing.logs) if self.options.logs else 0))
+        parts.total = parts.done + len(new) + len(listing.unseen)
 
         def done(results: Sequence[tuple[Found, tuple[FileRead, ...]]]) -> None:
             self._dumps.update((found.key, files) for found, files in results)
             progress.add(len(results))
-            if on_partial is not None and parts is not None and parts.due(len(results)):
-                on_partial(_analyse(self._assemble(listing, self._so_far(listing)), None, self.paths))
+            if parts.due(len(results)):
+                parts.show(self._so_far(listing))
 
+        if end is not None:
+            for found in new:  # one by one: processes would still be starting when the turn is over
+                read_all((found,), self.options, done, cancelled)
+                if time.monotonic() >= end:
+                    break
+            if parts.shown < parts.done:
+                parts.show(self._so_far(listing))
+            return
         read_all(new, self.options, done, cancelled)
         if first:
             self._storing = cache.store_later(listing.dumps, self.options.limits, dict(self._dumps))
 
-    def _so_far(self, listing: Listing) -> list[FileRead]:
+    def _so_far(self, listing: Listing) -> Incident:
+        """What those files say that were read, beside those that were not."""
         from hangview.dumps.read import failed
 
-        out: list[FileRead] = []
-        for found in listing.dumps:
-            known = self._dumps.get(found.key)
-            out.extend(known if known is not None else (failed(found, SourceStatus.GROWING, NOT_READ_YET),))
-        return out
+        files: list[FileRead] = []
+        for found in (*listing.dumps, *listing.unseen):
+            if found.kind is SourceKind.DUMP:
+                known = self._dumps.get(found.key)
+                files.extend(known if known is not None else (failed(found, SourceStatus.GROWING, NOT_READ_YET),))
+        logs = (*listing.logs, *(found for found in listing.unseen if found.kind is SourceKind.LOG))
+        records = self._assemble(replace(listing, logs=logs), files)
+        return _analyse(_logs_not_read(records) if self.options.logs else records, None, self.paths)
 
     def _seen(self, found: Found, settled: Callable[[str], bool] | None) -> tuple[FileRead, ...]:
         """What is known of a file; one that is still being written is said to be, and is read again at the next look."""
@@ -151,6 +203,7 @@ class Session:
         records: Records,
         files: Sequence[Found],
         progress: _Progress,
+        parts: _Parts | None,
         cancelled: Callable[[], bool],
     ) -> tuple[Records, LogEvidence | None]:
         from hangview.dumps.pool import Cancelled
@@ -165,6 +218,9 @@ class Session:
                 continue
             if cancelled():
                 raise Cancelled
+            if parts is not None and parts.late():
+                parts.show(_analyse(_logs_not_read(records), None, self.paths))
+                parts = None
             one = found[source.path]
             scan = self._logs.get((one.key, i))
             scans[one.key, i] = scan if scan is not None else scan_log(LogFile(i, Path(one.path), one.shown))
@@ -246,11 +302,24 @@ def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...])
     return analyse(records, logs, paths)
 
 
+def _logs_not_read(records: Records) -> Records:
+    sources = list(records.sources)
+    for i, source in enumerate(sources):
+        if source.kind is SourceKind.LOG and source.status is SourceStatus.READ:
+            sources[i] = replace(source, status=SourceStatus.GROWING, reason=NOT_READ_YET)
+    return replace(records, sources=tuple(sources))
+
+
 class _Progress:
-    def __init__(self, total: int, tell: Callable[[int, int], None] | None) -> None:
+    def __init__(self, tell: Callable[[int, int], None] | None) -> None:
+        self.done = 0
+        self.total = 0
+        self.tell = tell
+
+    def start(self, done: int, total: int) -> None:
         self.done = 0
         self.total = total
-        self.tell = tell
+        self.add(done)
 
     def add(self, number: int) -> None:
         self.done += number
@@ -261,18 +330,25 @@ class _Progress:
 class _Parts:
     """When to show what has been read so far: soon, then at doubling counts; not shortly before the end."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
+    def __init__(self, tell: Callable[[Incident], None] | None) -> None:
+        self.tell = tell
+        self.total = 0
         self.done = 0
         self.shown = 0
-        self.start = time.monotonic()
+        self.begun = time.monotonic()
+
+    def late(self) -> bool:
+        """Whether somebody waits, and has for long enough."""
+        return self.tell is not None and time.monotonic() - self.begun >= FIRST_PART
 
     def due(self, number: int) -> bool:
         self.done += number
-        if self.done < max(1, 2 * self.shown) or 2 * self.done > self.total or time.monotonic() - self.start < FIRST_PART:
-            return False
+        return self.done >= max(1, 2 * self.shown) and 2 * self.done <= self.total and self.late()
+
+    def show(self, incident: Incident) -> None:
         self.shown = self.done
-        return True
+        if self.tell is not None:
+            self.tell(incident)
 
 
 @contextmanager
@@ -285,6 +361,15 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _stop(cancelled: Callable[[], bool]) -> bool:
+    """Never True: raises instead."""
+    from hangview.dumps.pool import Cancelled
+
+    if cancelled():
+        raise Cancelled
+    return False
 
 
 def _never() -> bool:

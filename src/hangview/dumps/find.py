@@ -1,5 +1,6 @@
 """Which files there are under the paths that were asked for, and what each may be. Only names and stats; nothing is opened
-but ``.txt`` files, whose name does not say whether they are a dump or a log.
+but ``.txt`` files, whose name does not say whether they are a dump or a log. What is no dump and no log by its name costs
+not even a stat: on a slow file system names come with their folder, and everything else file by file.
 
 Symbolic links inside a folder are not followed: on a shared login node a link may point at a device, a pipe, or someone
 else's home. Each is listed with that reason. A path that the user names is followed; so are links inside folders with
@@ -12,16 +13,17 @@ import errno
 import os
 import re
 import stat
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hangview.dumps.kinds import HEAD, Form, form_of, kind_of
+from hangview.dumps.kinds import HEAD, Form, form_of, kind_of, says_dump
 from hangview.schema import Source, SourceKind, SourceStatus
 from hangview.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hangview.schema import ReadOptions
 
@@ -53,11 +55,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What was found, each part in the natural order of the shown paths. ``others`` are left alone, with the reason."""
+    """What was found, each part in the natural order of the shown paths. ``others`` are left alone, with the reason.
+
+    ``unseen`` are dumps and logs by their names that were not looked at yet; their size, time and inode are 0.
+    """
 
     dumps: tuple[Found, ...]
     logs: tuple[Found, ...]
     others: tuple[Source, ...]
+    unseen: tuple[Found, ...] = ()
 
 
 def find(paths: Sequence[str], options: ReadOptions) -> Listing:
@@ -67,15 +73,14 @@ def find(paths: Sequence[str], options: ReadOptions) -> Listing:
     typed. Raises ``FileNotFoundError`` for a path that does not exist and ``PermissionError`` for a named folder that may not
     be listed, both with the path as ``filename``; for anything below, the listing has a line.
     """
-    walk = _Walk(options)
-    for path in paths:
-        prefix = "" if len(paths) == 1 else f"{path.rstrip('/') or path}/"
-        walk.argument(path, prefix)
-    return Listing(
-        tuple(sorted(walk.dumps, key=lambda found: natural(found.shown))),
-        tuple(sorted(walk.logs, key=lambda found: natural(found.shown))),
-        tuple(sorted(walk.others, key=lambda source: natural(source.path))),
-    )
+    search = Search(paths, options)
+    search.look()
+    return search.listing()
+
+
+def likely(name: str, options: ReadOptions) -> bool:
+    """Whether a file of this name is to be looked at before others that may be dumps too."""
+    return says_dump(name) or (options.prefix is not None and name.startswith(options.prefix))
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -83,10 +88,29 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", text))
 
 
-class _Walk:
-    """The state of one walk. ``seen`` and ``entered`` hold real paths, so that overlapping paths count once."""
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A file of which only the name is known."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    entry: os.DirEntry[str]
+    shown: str
+    kind: SourceKind
+    reason: str | None
+
+    def turn(self, options: ReadOptions) -> int:
+        """The order of looking: what is most likely a dump, what may be one, what must be opened to know, logs, the rest."""
+        if self.kind is not SourceKind.DUMP:
+            return 3 if self.kind is SourceKind.LOG else 4
+        return 0 if likely(self.entry.name, options) else 2 if _may_be_text(self.entry.name) else 1
+
+
+class Search:
+    """A search in two steps: the names of all files when it is made, then size and time of those that may matter.
+
+    Raises as :func:`find` does when it is made. ``seen`` and ``entered`` hold real paths, so that overlapping paths count once.
+    """
+
+    def __init__(self, paths: Sequence[str], options: ReadOptions) -> None:
         self.options = options
         self.dumps: list[Found] = []
         self.logs: list[Found] = []
@@ -94,6 +118,31 @@ class _Walk:
         self.seen: set[str] = set()
         self.entered: set[str] = set()
         self.files = 0
+        self.named: list[_Named] = []
+        for path in paths:
+            self.argument(path, "" if len(paths) == 1 else f"{path.rstrip('/') or path}/")
+        self.todo = deque(sorted(self.named, key=lambda one: one.turn(options)))
+
+    def look(self, stop: Callable[[], bool] | None = None) -> bool:
+        """Look at the files that were found, the likeliest dumps first, and at none twice.
+
+        ``stop`` is asked after each; False when it said so and there are more.
+        """
+        while self.todo:
+            self.look_at(self.todo.popleft())
+            if stop is not None and self.todo and stop():
+                return False
+        return True
+
+    def listing(self) -> Listing:
+        """What is known so far."""
+        unseen = [Found(one.entry.path, one.shown, one.kind, 0, 0, 0) for one in self.todo if one.kind is not SourceKind.OTHER]
+        return Listing(
+            tuple(sorted(self.dumps, key=lambda found: natural(found.shown))),
+            tuple(sorted(self.logs, key=lambda found: natural(found.shown))),
+            tuple(sorted(self.others, key=lambda source: natural(source.path))),
+            tuple(sorted(unseen, key=lambda found: natural(found.shown))),
+        )
 
     def argument(self, path: str, prefix: str) -> None:
         try:
@@ -102,7 +151,11 @@ class _Walk:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
         real = os.path.realpath(path)
         if not stat.S_ISDIR(info.st_mode):
-            self.file(path, path, real, info, asked=True)
+            if real not in self.seen:
+                self.seen.add(real)
+                kind, _ = kind_of(Path(path).name)
+                # the user says that it is one; the first bytes decide
+                self.file(path, path, SourceKind.DUMP if kind is SourceKind.OTHER else kind, None, info)
             return
         try:
             entries = _list(path)
@@ -140,7 +193,7 @@ class _Walk:
                 real = os.path.realpath(entry.path)
             if not entry.is_dir():
                 self.files += 1
-                self.file(entry.path, shown, real, entry.stat(), asked=False)
+                self.name(entry, shown, real)
                 return None
             if entry.name.startswith("."):
                 self.other(f"{shown}/", "hidden folder", SourceStatus.IGNORED)
@@ -149,28 +202,43 @@ class _Walk:
                 return None
             self.entered.add(real)
             return _list(entry.path)
-        except FileNotFoundError:  # gone between listing and looking, or a link to nowhere
-            if entry.is_symlink():
-                self.other(shown, "a symbolic link to nothing", SourceStatus.IGNORED)
-            return None
         except OSError as error:
-            self.other(shown, f"cannot be looked at: {error.strerror or error}", UNREADABLE)
+            self.failed(entry, shown, error)
             return None
 
-    def file(self, path: str, shown: str, real: str, info: os.stat_result, *, asked: bool) -> None:
-        if not stat.S_ISREG(info.st_mode):
-            self.other(shown, f"{_special(info.st_mode)}: never opened", SourceStatus.IGNORED)
-            return
+    def name(self, entry: os.DirEntry[str], shown: str, real: str) -> None:
         if real in self.seen:
             return
         self.seen.add(real)
-        kind, reason = kind_of(Path(path).name)
-        if asked and kind is SourceKind.OTHER:
-            kind = SourceKind.DUMP  # the user says so; the first bytes decide
+        kind, reason = kind_of(entry.name)
+        if kind is SourceKind.OTHER and entry.is_file(follow_symlinks=False):
+            self.other(shown, reason or "not a dump", SourceStatus.IGNORED)
+        else:
+            self.named.append(_Named(entry, shown, kind, reason))
+
+    def look_at(self, one: _Named) -> None:
+        try:
+            info = one.entry.stat()
+        except OSError as error:
+            self.failed(one.entry, one.shown, error)
+        else:
+            self.file(one.entry.path, one.shown, one.kind, one.reason, info)
+
+    def failed(self, entry: os.DirEntry[str], shown: str, error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            self.other(shown, f"cannot be looked at: {error.strerror or error}", UNREADABLE)
+        elif entry.is_symlink():
+            self.other(shown, "a symbolic link to nothing", SourceStatus.IGNORED)
+        # else it is gone between listing and looking
+
+    def file(self, path: str, shown: str, kind: SourceKind, reason: str | None, info: os.stat_result) -> None:
+        if not stat.S_ISREG(info.st_mode):
+            self.other(shown, f"{_special(info.st_mode)}: never opened", SourceStatus.IGNORED)
+            return
         if kind is SourceKind.OTHER:
             self.other(shown, reason or "not a dump", SourceStatus.IGNORED, info)
             return
-        if kind is SourceKind.DUMP and path.lower().endswith(".txt") and _is_text(path):
+        if kind is SourceKind.DUMP and _may_be_text(path) and _is_text(path):
             kind = SourceKind.LOG
         found = Found(path, shown, kind, info.st_size, info.st_mtime_ns, info.st_ino)
         (self.logs if kind is SourceKind.LOG else self.dumps).append(found)
@@ -209,6 +277,10 @@ def open_regular(path: str) -> int:
         os.close(handle)
         raise
     return handle
+
+
+def _may_be_text(name: str) -> bool:
+    return name.lower().endswith(".txt")
 
 
 def _is_text(path: str) -> bool:

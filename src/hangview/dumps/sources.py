@@ -79,8 +79,10 @@ def _source(place: Place, known: _Known) -> Source:
         return base
     if place.decoded is None or place.facts is None:
         if not _claims(place, known):
-            if file.kind is SourceKind.OTHER and file.status is not SourceStatus.IGNORED:
-                return base  # a bundle
+            if file.status is SourceStatus.GROWING or (
+                file.kind is SourceKind.OTHER and file.status is not SourceStatus.IGNORED
+            ):
+                return base  # not known yet, or a bundle
             return replace(base, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=_no_dump(file.reason or "unknown"))
         reason = file.reason if file.kind is SourceKind.DUMP else f"{file.reason}, under a dump's name"
         status = file.status if file.kind is SourceKind.DUMP else SourceStatus.UNREADABLE
