@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import hangview
-from hangview.incident import Lane
 from hangview.schema import CellState
 from hangview.tui.grid.plane import Plane, fold, standing_of
 from hangview.tui.place import Place, opening_of, ranks_of
@@ -20,6 +20,9 @@ from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
 from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
+
+if TYPE_CHECKING:
+    from hangview.incident import Lane
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SETS = sorted(path.parent.name for path in FIXTURES.glob("*/EXPECT.json"))

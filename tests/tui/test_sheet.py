@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from hangview.tui.app import HangviewApp
 from hangview.tui.prose import plain
 from tests.support.incidents import eight_in_five_groups, four_ranks
 from tests.tui.screens import screen_text, showing
+
+if TYPE_CHECKING:
+    from hangview.tui.app import HangviewApp
 
 
 @pytest.fixture(autouse=True)

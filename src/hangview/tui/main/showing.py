@@ -19,7 +19,7 @@ from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
 from hangview.tui.prose_view import Choice
 from hangview.tui.text.banner import banner
 from hangview.tui.text.call import status_words
-from hangview.tui.text.common import group_of, lane_name
+from hangview.tui.text.common import group_of
 from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
@@ -312,6 +312,3 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         """How many files are still growing."""
         sources = self.incident.records.sources if self.incident is not None else ()
         return sum(source.status is SourceStatus.GROWING for source in sources)
-
-    def where(self, place: Place) -> str:
-        return f"{lane_name(self.incident, place.group, place.lane)} {place.seq}" if self.incident else ""
