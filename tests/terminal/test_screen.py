@@ -125,7 +125,7 @@ def test_another_size_keeps_the_answer():
 
 
 def test_a_step_of_the_cursor_is_cheap_over_ssh():
-    """A step repaints two rows, the ticks, the map's ruler, the status and what changed in the call: not the whole screen."""
+    """A step repaints two rows, the ticks, the status and the lines of the call that changed, not the whole screen."""
     with Terminal([*RUN, "--no-watch", HANG], size=(120, 40)) as terminal:
         terminal.wait_for(lambda: answered(terminal))
         terminal.press("h")
@@ -135,7 +135,7 @@ def test_a_step_of_the_cursor_is_cheap_over_ssh():
         terminal.wait_for("3 call 38")
         for _ in range(20):
             terminal.read()
-        assert len(terminal.raw) - before < 6000
+        assert len(terminal.raw) - before < 10_000
         terminal.press("q")
         terminal.finish()
 
