@@ -102,13 +102,11 @@ class FakeView(View):
         return tuple(sorted(positions, key=lambda place: (place.open_seq is None and not place.waits_for, place.group)))
 
     def newest_entries(self, rank: int, count: int = 20) -> tuple[Entry, ...]:
-        entries = [
-            self._record(key, rank, seq)
-            for key, found in self._fakes.items()
-            if rank in found.rows
-            for seq in range(found.first, found.first + len(found.rows[rank]))
-            if found.state(rank, seq) in RECORDED
-        ]
+        entries = []
+        for key, found in self._fakes.items():
+            columns = range(len(found.rows.get(rank, b"")) - 1, -1, -1)
+            newest = [column for column in columns if found.rows[rank][column] & 0x1F in RECORDED][:count]
+            entries += [self._record(key, rank, found.first + column) for column in newest]
         return tuple(sorted(entries, key=lambda entry: -(entry.created_ns or 0))[:count])
 
     def stacks(self, group: int, lane: str, seq: int) -> tuple[tuple[tuple[int, ...], tuple[StackFrame, ...]], ...]:

@@ -144,6 +144,7 @@ class Looker:
             self._looked.set()
 
     def _look(self) -> None:
+        from hangview.dumps.pool import Cancelled
         from hangview.loading import Session
 
         try:
@@ -155,6 +156,8 @@ class Looker:
                 cancelled=self._end.is_set,
                 settled=self._watcher.settled if self._watcher is not None else None,
             )
+        except Cancelled:
+            return  # the screen is closing
         except OSError as error:
             self._tell(Failed(f"{error.filename or ', '.join(self._paths)}: {error.strerror or error}"))
         except Exception as error:

@@ -133,7 +133,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.show_frame()
         self.show_finding()
         self.show_status()
-        self.show_details()
+        self._details_after(min(self.rest, 0.01))
 
     def show_banner(self) -> None:
         lines = banner(
@@ -235,10 +235,14 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def _on_cursor(self) -> None:
         """In the same turn of the loop as the key: status and map; the call pane when the cursor rests."""
         self.show_status()
+        self._details_after(self.rest)
+
+    def _details_after(self, pause: float) -> None:
+        """The call pane in a moment: a thousand ranks take longer than a key may."""
         if self.resting is not None:
             self.resting.stop()
-        if self.rest > 0:
-            self.resting = self.set_timer(self.rest, self.show_details)
+        if pause > 0:
+            self.resting = self.set_timer(pause, self.show_details)
         else:
             self.show_details()
 
