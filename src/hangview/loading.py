@@ -194,7 +194,7 @@ class Session:
     def _assemble(self, listing: Listing, files: Sequence[FileRead]) -> Records:
         from hangview.dumps.assemble import assemble
 
-        return assemble(files, [*map(_log_source, listing.logs), *listing.others], self.options)
+        return assemble(files, [*(_log_source(f, self.options) for f in listing.logs), *listing.others], self.options)
 
     # --- logs
 
@@ -292,8 +292,9 @@ def _with_logs(records: Records, evidence: LogEvidence) -> Records:
     return replace(records, sources=tuple(sources))
 
 
-def _log_source(found: Found) -> Source:
-    return Source(found.shown, SourceKind.LOG, SourceStatus.READ, size=found.size, mtime_ns=found.mtime_ns)
+def _log_source(found: Found, options: ReadOptions) -> Source:
+    reason = None if options.logs else "found and not read: logs were not asked for"
+    return Source(found.shown, SourceKind.LOG, SourceStatus.READ, reason, size=found.size, mtime_ns=found.mtime_ns)
 
 
 def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...]) -> Incident:

@@ -26,7 +26,7 @@ _ENVIRONMENT = re.compile(r"(?P<name>NCCL_\w+) set by environment to (?P<value>.
 _VARIABLE = re.compile(
     r"(?:^|[\s(])(?:export )?(?P<name>(?:TORCH|NCCL|CUDA|GLOO|OMP|PYTORCH|TORCHELASTIC)_[A-Z0-9_]+)=(?P<value>[^\s;,)]+)"
 )
-_TORCH = re.compile(r"(?:PyTorch|torch|pytorch)(?: version|\.__version__)?\s*[:=]{1,2}\s*v?(?P<torch>\d+\.\d+\.\d+\S*)")
+_TORCH = re.compile(r"(?:PyTorch|torch|pytorch)(?: version|\.__version__)?\s*[:=]{1,2}\s*v?(?P<torch>\d+\.\d+\.\d+[\w.+-]*)")
 _DRIVER = re.compile(r"(?:Nvidia driver version|Driver Version):\s*(?P<driver>\d+\.[\d.]+)")
 _CUDA = re.compile(r"CUDA (?:used to build PyTorch|runtime version): (?P<cuda>\d+\.[\d.]+)")
 _WORLD = re.compile(r"\bworld[_ ]size\s*[:= ]\s*(?P<size>\d{1,7})\b", re.IGNORECASE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps.decode import keys
@@ -76,17 +77,23 @@ def _configs(config: Any, notes: list[str], longest: int) -> list[RawConfig]:
     return result
 
 
+@lru_cache(maxsize=4096)
+def _ranks_in_text(text: str) -> tuple[int, ...] | None:
+    """Every rank of a job writes the list of all its ranks: it is taken apart once."""
+    inner = text.strip(_WRAPPING)
+    if not inner:
+        return ()
+    if not _RANK_LIST.fullmatch(inner):
+        return None
+    return tuple(int(x) for x in inner.split(",") if x.strip())
+
+
 def parse_ranks(value: Any) -> tuple[int, ...] | None:
     """The ranks of a group: a list, or text as "[0, 1]", "[0,1]" or that again in quotes. None if it is something else."""
     if value is None or value == "":
         return ()
     if type(value) is str:
-        inner = value.strip(_WRAPPING)
-        if not inner:
-            return ()
-        if not _RANK_LIST.fullmatch(inner):
-            return None
-        return tuple(int(x) for x in inner.split(",") if x.strip())
+        return _ranks_in_text(value)
     if type(value) in (list, tuple):
         ranks = []
         for x in value:
