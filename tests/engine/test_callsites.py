@@ -94,8 +94,10 @@ def test_there_must_be_calls_that_agreed_before():
     assert found(*late, loop(3, 30, moved=1, at=11, first=10)) == []
 
 
-def test_of_two_ranks_none_is_the_majority():
-    assert found(loop(0, 30, group=PAIR), loop(1, 30, moved=1, at=11, group=PAIR)) == []
+@pytest.mark.parametrize("by", [1, -1])
+@pytest.mark.parametrize("which", [0, 1])
+def test_of_two_ranks_none_is_the_majority(which, by):
+    assert found(*(loop(r, 30, moved=by if r == which else 0, at=11, group=PAIR) for r in (0, 1))) == []
 
 
 def test_two_against_two_is_no_majority():

@@ -136,6 +136,18 @@ def test_too_few_calls_say_nothing():
     assert late(*on_time(12), tardy(3, 1, 12, dict.fromkeys(range(5, 13), 0.2))) == []
 
 
+def test_a_few_calls_among_others_that_say_nothing_are_too_few():
+    """Of the newest numbers only two are calls that everyone must come to."""
+    dumps = []
+    for r in range(4):
+        dump = tardy(r, 1, 24, {})
+        for seq in range(25, 33):
+            op = "all_reduce" if seq in (28, 32) else "broadcast"
+            dump.call(op, seq, at=seq + (0.2 if r == 3 else 0.0), took=0.5)
+        dumps.append(dump)
+    assert late(*dumps) == []
+
+
 def test_calls_that_are_not_over_say_nothing():
     dumps = [rank(r).calls("all_reduce", 1, 32, OPEN) for r in range(3)]
     assert late(*dumps, tardy(3, 1, 32, dict.fromkeys(range(21, 33), 0.2))) == []

@@ -96,6 +96,16 @@ def test_a_later_request_of_a_member_holds_nobody():
     assert (0, 1, "device") not in arrows(found)
 
 
+def test_a_member_that_has_finished_the_call_holds_nobody_in_it():
+    """Rank 1 has sent its broadcast and waits elsewhere: rank 0, still in the broadcast, does not wait for it."""
+    found = graph(
+        rank(0).call("broadcast", 1, OPEN, group=LEFT),
+        rank(1).call("broadcast", 1, group=LEFT).call("all_reduce", 1, OPEN, group=RIGHT),
+        rank(2).knows(RIGHT),
+    )
+    assert arrows(found) == {(1, 2, "host")}
+
+
 def test_requests_that_differ_end_there_for_everyone_in_the_call():
     dumps = alike((0, 1, 2), "all_reduce", 42)
     found = graph(*dumps, rank(3).calls("all_reduce", 1, 41).call("all_gather", 42, OPEN, out=4096))
@@ -257,6 +267,14 @@ def test_two_members_count_the_same_sends_so_a_higher_number_shows_that_it_is_ov
     found = graph(sender, rank(1).wrapped().recv(0, 10, group=PAIR).send(0, 11, group=PAIR))
     assert arrows(found) == set()
     assert ends(found)[0] == {End.LAG}
+
+
+def test_of_three_members_each_counts_other_messages():
+    """Rank 1's higher number is one of its messages with rank 2."""
+    three = Pg("5", "pp", (0, 1, 2))
+    sender = rank(0).wrapped().send(1, 10, OPEN, group=three)
+    found = graph(sender, rank(1).wrapped().recv(0, 9, group=three).recv(2, 20, group=three), rank(2).knows(three))
+    assert arrows(found) == {(0, 1, "host")}
 
 
 # -- a pipeline ----------------------------------------------------------------------------------------------------------

@@ -262,6 +262,11 @@ def test_the_last_call_that_gloo_says_is_over_may_have_failed():
     assert window(3, *dumps, gloo(3, 1, 41)).above is NOT_REQUESTED
 
 
+def test_so_may_the_only_one():
+    dumps = [gloo(r, 1, 1) for r in range(3)]
+    assert window(3, *dumps, rank(3, "gloo").call("broadcast", 1, OPEN, group=TP)).newest == 0
+
+
 def test_a_call_before_another_one_that_is_over_did_not_fail():
     dumps = [gloo(r, 1, 43) for r in range(3)]
     assert window(3, *dumps, gloo(3, 1, 41)).above is BEFORE
