@@ -121,11 +121,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--torch-python", type=Path, default=Path(sys.executable), help="Python of an environment with torch")
     parser.add_argument("--hangview", default=f"{sys.executable} -m hangview", help="command")
+    parser.add_argument("--no-peer", action="store_true", help="hangview alone")
     parser.add_argument("--each", action="store_true", help="one line for each case as well")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args(arguments)
     own, peer = options.hangview.split(), torchfrtrace(options.torch_python)
     tools = {"hangview": (by_hangview, own), "torchfrtrace": (by_torchfrtrace, peer)}
+    if options.no_peer:
+        del tools["torchfrtrace"]
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: {tool: Counter() for tool in tools})
     with tempfile.TemporaryDirectory() as root, ThreadPoolExecutor(options.jobs) as pool:
         cases = [case for folder in options.folders for case in from_folder(folder)]
