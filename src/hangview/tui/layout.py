@@ -27,14 +27,15 @@ def plan(width: int, height: int, *, banner: int, rows: int, lanes: int, drilled
     tall = 0 if height < 22 else 2 if height < 24 else 3 if height < 40 else 5 if height < 56 else 7
     least = 6 + tall  # frame, header, two rows
     lowest = 5 if height < 22 else 7 if height < 30 else 10
-    wanted = max(4 + rows + tall, 2 + min(lanes, 14))
+    groups = 0 if width < 76 else 30 if width < 110 else 34 if width < 180 else 44
+    wanted = max(4 + rows + tall, 2 + min(lanes, 14) if groups else 0)
     bottom = max(lowest, main - min(wanted, main * 11 // 20 if height >= 30 else main))
     if drilled:  # room to read, but no other size where there is room already: that would repaint everything
         bottom = max(bottom, min(main * 3 // 5, 16))
     bottom = 0 if alone else max(3, min(bottom, main - least))
     return Layout(
         fits=fits,
-        groups=0 if width < 76 else 30 if width < 110 else 34 if width < 180 else 44,
+        groups=groups,
         bottom=bottom,
         finding=width >= 116 and height >= 28,
         map=tall,

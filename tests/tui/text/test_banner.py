@@ -33,8 +33,8 @@ def test_a_second_lead_is_shown_when_it_is_the_current_finding():
     incident = incidents.four_ranks()
     second = replace(incident.findings[0], summary="rank 1 did something else")
     both = replace(incident, findings=(*incident.findings, second))
-    assert answer(both, None).text.endswith("  1/2")
-    assert answer(both, second).text == "LOOK FIRST  rank 1 did something else  2/2"
+    assert answer(both, None).text.startswith("LOOK FIRST 1/2  rank 3 ")
+    assert answer(both, second).text == "LOOK FIRST 2/2  rank 1 did something else"
 
 
 def test_the_answer_stays_while_waiting_groups_are_stepped_through():
@@ -57,6 +57,12 @@ def test_title_counts_dumps_and_says_what_goes_on():
     )
 
 
+def test_a_narrow_title_keeps_what_is_going_on():
+    incident = incidents.missing_dump()
+    text = title(incident, ("/scratch/jobs/run-4711",), "reading 12 of 64 files", width=60).text
+    assert text == "hangview  run-4711 · dumps 3/4 · reading 12 of 64 files"
+
+
 def test_title_names_the_attempt_only_where_there_are_several():
     incident = incidents.four_ranks()
     two = (Attempt(1, (0, 1), False), Attempt(2, (0, 1, 2, 3), True))
@@ -69,6 +75,18 @@ def test_while_reading_there_is_no_answer():
     assert plain(banner(None, None, ("run-4711",), "reading 12 of 64 files")) == (
         "hangview  run-4711 · reading 12 of 64 files\nREADING  no answer yet: the files are being read\n"
     )
+
+
+def test_a_look_that_failed_says_why():
+    text = plain(banner(None, None, ("run",), "", trouble="/gone: No such file or directory"))
+    assert text == "hangview  run\nNOT READ  /gone: No such file or directory\n"
+
+
+def test_a_part_of_the_files_names_nobody():
+    text = plain(banner(incidents.four_ranks(), None, ("run",), "reading 4 of 9 files", partial=True))
+    assert "LOOK FIRST" not in text
+    assert "SO FAR  rank 3 did not request" in text
+    assert "(4 of 4 dumps read)" in text
 
 
 def test_stays_short_at_a_thousand_ranks():

@@ -134,12 +134,12 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         """Sizes of the panes for this terminal; touches only what is another size than before."""
         width, height = self.size
         view = self.prose("banner")
-        banner = max(2, min(view.rows_needed(width), 5 if height >= 30 else 4 if height >= 20 else 3))
+        banner = max(2, min(view.rows_needed(width), 4))
         lanes = len(self.incident.lanes) if self.incident is not None else 0
         drilled = self.level > 0 or self.focused is self.prose("details") or self.center == "findings"
         alone = self.center == "text"
         rows = len(self.grid.rows) if self.grid.unfolded else self.distinct + 1
-        layout = plan(width, height, banner=banner, rows=max(5, rows), lanes=lanes, drilled=drilled, alone=alone)
+        layout = plan(width, height, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone)
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
             view.show((line((f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}", Tone.LEAD)),))

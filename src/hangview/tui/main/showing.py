@@ -136,6 +136,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self._details_after(min(self.rest, 0.01))
 
     def show_banner(self) -> None:
+        width = max(1, self.size.width)
         lines = banner(
             self.incident,
             self.finding,
@@ -145,9 +146,10 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             short=self.size.height < 20,
             partial=self.partial,
             trouble=self.trouble,
+            width=width,
         )
-        width = max(1, self.size.width)
-        self.prose("banner").show(tuple(shorten_to(each, width, 2) for each in lines), top=False)
+        rows = (shorten_to(each, width, 2 if at == 1 else 1) for at, each in enumerate(lines))  # two for the answer
+        self.prose("banner").show(tuple(rows), top=False)
 
     def show_lists(self) -> None:
         incident = self.incident

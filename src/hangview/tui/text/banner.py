@@ -14,22 +14,30 @@ if TYPE_CHECKING:
     from hangview.incident import Finding, Incident
 
 
-def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, demo: bool = False) -> Line:
-    """``hangview  run-4711 · attempt 2 · dumps 62/64 · nccl 2.10 · watching (poll 2 s)``."""
-    parts = ["bundled example" if demo else shorten(", ".join(paths), 40)]
+def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, demo: bool = False, width: int = 1000) -> Line:
+    """``hangview  run-4711 · attempt 2 · dumps 62/64 · nccl 2.10 · watching (poll 2 s)``.
+
+    What does not fit into ``width`` is left out, the least wanted first; what is going on never is.
+    """
+    parts = {"path": "bundled example" if demo else shorten(", ".join(paths), 40)}
     if incident is not None:
         current = [attempt for attempt in incident.records.attempts if attempt.current]
         if len(incident.records.attempts) > 1 and current:
-            parts.append(f"attempt {current[0].attempt}")
-        read, expected = len(incident.coverage.read), len(incident.coverage.expected)
-        parts.append(f"dumps {read}/{expected}")
+            parts["attempt"] = f"attempt {current[0].attempt}"
+        parts["dumps"] = f"dumps {len(incident.coverage.read)}/{len(incident.coverage.expected)}"
         dumps = [source for source in incident.records.sources if source.kind is SourceKind.DUMP and source.usable]
         kinds = sorted({f"{source.producer or 'unknown producer'} {source.version or ''}".strip() for source in dumps})
-        parts += kinds[:2]
+        parts["kinds"] = ", ".join(kinds[:2])
         logs = sum(source.kind is SourceKind.LOG for source in incident.records.sources)
-        if logs:
-            parts.append(count(logs, "log"))
-    return line(("hangview", Tone.STRONG), "  " + " · ".join(part for part in parts if part), *_activity(activity))
+        parts["logs"] = count(logs, "log") if logs else ""
+
+    def assembled() -> Line:
+        return line(("hangview", Tone.STRONG), "  " + " · ".join(filter(None, parts.values())), *_activity(activity))
+
+    for name in ("logs", "kinds", "path"):
+        if assembled().width > width and name in parts:
+            parts[name] = shorten(paths[0].rstrip("/").rsplit("/", 1)[-1], 16) if name == "path" and paths else ""
+    return assembled()
 
 
 def _activity(activity: str) -> list[Span]:
@@ -117,10 +125,11 @@ def banner(
     short: bool = False,
     partial: bool = False,
     trouble: str = "",
+    width: int = 1000,
 ) -> Prose:
     """Three lines; ``short`` leaves the last one out, for low terminals. ``partial``: more files are still to be read;
     ``trouble``: why the last look ended without an answer."""
-    head = title(incident, paths, activity, demo=demo)
+    head = title(incident, paths, activity, demo=demo, width=width)
     if incident is None and trouble:
         return (head, line(("NOT READ  ", Tone.UNKNOWN), (trouble, Tone.STRONG), hang=10))
     if incident is None:
