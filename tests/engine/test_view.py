@@ -171,6 +171,20 @@ def test_a_gap_of_one_rank_is_no_gap_of_the_group():
     assert row(incident, 0, PAIR) == [S.COMPLETED, S.NOT_RECORDED, S.COMPLETED]
 
 
+def test_a_gap_inside_a_wrapped_dump_was_not_overwritten():
+    """Only what is older than its oldest record was."""
+    gappy = rank(0).wrapped().call("all_reduce", 5, group=PAIR).call("all_reduce", 7, group=PAIR)
+    incident = look(gappy, rank(1).calls("all_reduce", 4, 7, group=PAIR))
+    assert row(incident, 0, PAIR) == [S.OVERWRITTEN, S.COMPLETED, S.NOT_RECORDED, S.COMPLETED]
+
+
+def test_up_to_its_counters_a_wrapped_dump_has_lost_records_and_beyond_them_there_were_none():
+    incident = look(*three(), rank(3).wrapped().calls("all_reduce", 30, 35).counts(41, 41))
+    assert [cell(incident, seq, 3).state for seq in (29, 35, 36, 41, 42)] == [
+        *(S.OVERWRITTEN, S.COMPLETED, S.OVERWRITTEN, S.OVERWRITTEN, S.NOT_REQUESTED),
+    ]
+
+
 def test_the_minority_is_marked_and_the_majority_is_not():
     incident = look(*three(3), rank(3).calls("all_reduce", 1, 2).call("all_reduce", 3, OPEN, size=512))
     assert row(incident, 3) == [S.COMPLETED, S.COMPLETED, S.REQUESTED | DIFFERS]
