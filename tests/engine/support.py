@@ -314,11 +314,6 @@ def rank(number: int, library: str = "nccl", host: str | None = None) -> Dump:
     return Dump(number, library, host)
 
 
-def ranks(*numbers: int, library: str = "nccl") -> list[Dump]:
-    """Several dumps to fill alike: ``[d.calls("all_reduce", 1, 9) for d in ranks(0, 1, 2)]``."""
-    return [rank(number, library) for number in numbers]
-
-
 def alike(numbers: Iterable[int], op: str, last: int, then: How = OPEN, **rest: Any) -> list[Dump]:
     """Ranks that completed ``op`` up to ``last`` - 1 and are in ``last``."""
     return [rank(number).calls(op, 1, last - 1, **rest).call(op, last, then, **rest) for number in numbers]

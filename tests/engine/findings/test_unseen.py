@@ -107,7 +107,7 @@ def test_no_dump_of_anyone_is_no_hang_and_no_evidence():
     assert (incident.verdict, incident.findings, incident.leads) == (Verdict.NOT_ENOUGH_EVIDENCE, (), ())
 
 
-def test_a_single_dump_of_a_rank_that_waits_blames_no_other():
+def test_a_single_dump_of_a_rank_that_waits_names_no_other():
     incident = look(*alike((0,), "all_reduce", 42))
     assert told(incident) == [("lead", "not_observed", (1, 2, 3), "0", 42)]
     assert incident.leads == ()
