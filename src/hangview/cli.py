@@ -190,7 +190,10 @@ def worksheet(paths: tuple[str, ...], *, output: str | None, **reading: Any) -> 
     from hangview.report.ledger import readable
     from hangview.worksheet import prefill, to_markdown
 
+    kept = _keep(output) if output is not None else None
     _deliver(to_markdown(prefill(incident)), output)
+    if kept is not None:
+        click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
     return Exit.NO_HANG if readable(incident) else Exit.NOTHING
 
 
@@ -245,6 +248,19 @@ def _load(paths: Sequence[str], options: ReadOptions) -> Incident:
             return load(*paths, options=options, on_progress=progress)
     except ValueError as error:  # an option that does not fit the files, in one line
         raise Complaint(str(error)) from error
+
+
+def _keep(output: str) -> str | None:
+    """Keep a copy of a worksheet that is about to be replaced: a person may have written in it. None: there is none."""
+    from shutil import copyfile
+
+    backup = f"{output}~"
+    try:
+        return copyfile(output, backup)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Complaint(f"{backup}: {error.strerror or error}, so {output} was left as it is") from error
 
 
 def _deliver(text: str, output: str | None) -> None:

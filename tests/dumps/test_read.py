@@ -48,7 +48,7 @@ def test_a_cut_dump_keeps_its_whole_entries_and_says_so(tmp_path):
         ("rank_0", b"", SourceKind.DUMP, SourceStatus.EMPTY, "empty file (0 bytes)"),
         (
             "rank_0",
-            os.urandom(16) + b"\0" * 8 + b"\x01",
+            bytes(range(161, 177)) + b"\0" * 8 + b"\x01",
             SourceKind.DUMP,
             SourceStatus.UNREADABLE,
             "not a flight-recorder dump",

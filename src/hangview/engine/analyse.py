@@ -12,6 +12,7 @@ from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.logs import judge
 from hangview.schema import SourceKind, SourceStatus
+from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
             found = judge.conclude(logs, of_groups)
             known = bylog.fill(windows.blank(records, of_groups), of_groups, logs, frozenset())
     found = findings.ordered(found)
-    lanes = _lanes(of_groups, calls, known, traffic, found)
+    lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     return Incident(
         paths=tuple(paths),
         verdict=_verdict(records, calls, traffic, found),
@@ -172,8 +173,19 @@ def _waits(graph: Graph) -> tuple[Wait, ...]:
     )
 
 
+def _unseen(group: Group, known: Windows) -> str:
+    """Why a group cannot be called agreed although nothing differs: members of which nothing tells."""
+    blind = [r for r in group.ranks if (group.id, r) in known and known[group.id, r].newest is None]
+    return f"no usable record of {name_ranks(blind)}" if blind else ""
+
+
 def _lanes(
-    found: tuple[Group, ...], calls: Calls, known: Windows, traffic: Traffic, told: Sequence[Finding]
+    found: tuple[Group, ...],
+    calls: Calls,
+    known: Windows,
+    traffic: Traffic,
+    told: Sequence[Finding],
+    open_calls: dict[tuple[int, int], Stall],
 ) -> tuple[Lane, ...]:
     """Lanes with what was found on them: leads first, then waiting, then the rest by group."""
     roles: dict[tuple[int, str], tuple[Role, int | None]] = {}
@@ -187,13 +199,18 @@ def _lanes(
     spans = {
         g: (a, b) for g, a, b in calls.rows.group_by("group").agg(a=pl.col("seq").min(), b=pl.col("seq").max()).iter_rows()
     }
+    still: dict[int, int] = {}
+    for g, s in sorted(open_calls):
+        still.setdefault(g, s)
     out = []
     for group in found:
         newest = max((known[group.id, r].newest or 0 for r in group.ranks if (group.id, r) in known), default=0)
         role, seq = roles.get((group.id, COLLECTIVE), (None, None))
         if group.id in spans or newest or role:
             first, front = spans.get(group.id, (max(newest, 1), newest))
-            reason = calls.unjudged.get(group.id, "")
+            reason = calls.unjudged.get(group.id, "") or _unseen(group, known)
+            if role is None and group.id in still:
+                role, seq = Role.WAITING, still[group.id]
             out.append(Lane(group.id, COLLECTIVE, first, max(front, newest, seq or 0), seq, role, not reason, reason))
     for (g, src, dst), lane in traffic.lanes.items():
         role, seq = roles.get((g, p2p_lane(src, dst)), (None, None))

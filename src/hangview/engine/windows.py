@@ -259,7 +259,7 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: 
     out = {}
     for key, window in found.items():
         changed = window
-        if window.source is not None and window.rank in older and window.covers:
+        if window.source is not None and window.rank in older and (window.covers or window.above is CellState.GROUP_ABSENT):
             changed = replace(
                 window,
                 above=CellState.BEFORE_DUMP,

@@ -40,7 +40,7 @@ def find(case: Case) -> tuple[Finding, ...]:
 
 
 def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Leads first, then notes, then waiting; within a role by group and seq (groups are ordered by size and name)."""
+    """Leads first, of these the ones that name a rank, then notes, then waiting; within these by group and seq."""
     order = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
     none = -1
     return tuple(
@@ -48,6 +48,7 @@ def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
             found,
             key=lambda f: (
                 order[f.role],
+                f.role is Role.LEAD and not names(f),
                 none if f.group is None else f.group,
                 f.lane or "",
                 f.seq or 0,

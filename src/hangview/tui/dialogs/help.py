@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.screen import ModalScreen
-
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
+from hangview.tui.closing import ClosingOnce
 from hangview.tui.main.panes import Pane
 from hangview.tui.prose_view import ProseView
 from hangview.tui.text.help import help_lines
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
-class HelpDialog(ModalScreen[None], inherit_bindings=False):
+class HelpDialog(ClosingOnce[None], inherit_bindings=False):
     """Scrolls like any text; most keys that open it also close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.DIALOG)

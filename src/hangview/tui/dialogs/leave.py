@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.screen import ModalScreen
-
 from hangview.tui.actions import Where, actions_in, show_keys
 from hangview.tui.bindings import bindings_for
+from hangview.tui.closing import ClosingOnce
 from hangview.tui.main.panes import Pane
 from hangview.tui.prose import BLANK, Tone, line, pad
 from hangview.tui.prose_view import ProseView
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
-class LeaveDialog(ModalScreen[str | None], inherit_bindings=False):
+class LeaveDialog(ClosingOnce[str | None], inherit_bindings=False):
     """Answers "quit", "save", or None to stay."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.QUESTION)

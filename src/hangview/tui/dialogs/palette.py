@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from hangview.tui.actions import ACTIONS, Action, Where, show_keys
 from hangview.tui.bindings import bindings_for
+from hangview.tui.closing import ClosingOnce
 from hangview.tui.main.panes import Pane
 from hangview.tui.prose import Tone, line, pad
 from hangview.tui.prose_view import Choice, ChoiceView
@@ -26,7 +26,7 @@ def matching(typed: str) -> list[Action]:
     return sorted(found, key=lambda action: not all(word in action.label.casefold() for word in words))
 
 
-class PaletteDialog(ModalScreen[str | None], inherit_bindings=False):
+class PaletteDialog(ClosingOnce[str | None], inherit_bindings=False):
     """Answers with the textual action to run, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.PALETTE)

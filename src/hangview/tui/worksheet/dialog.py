@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
+from hangview.tui.closing import ClosingOnce
 from hangview.tui.prose import to_ascii
 from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.keys import DIALOG_ACTIONS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class Dialog(ModalScreen[Answer | None]):
+class Dialog(ClosingOnce[Answer | None]):
     """Answers None when it is left."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = "worksheet.tcss"

@@ -1,0 +1,22 @@
+"""A dialog that closes once, however many keys arrive in one write."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from textual.await_complete import AwaitComplete
+from textual.screen import ModalScreen
+
+Result = TypeVar("Result")
+
+
+class ClosingOnce(ModalScreen[Result], inherit_bindings=False):
+    """A modal screen whose second ``dismiss`` does nothing: two quick enters reach it before the first has popped it."""
+
+    _closing = False
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        if self._closing:
+            return AwaitComplete()
+        self._closing = True
+        return super().dismiss(result)
