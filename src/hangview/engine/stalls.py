@@ -147,7 +147,12 @@ def _stall(
     missing, absent, unobserved, older = [], [], [], []
     for rank in sorted(group.ranks):
         window = windows[group.id, rank]
-        if rank in requested or (window.newest is not None and window.newest >= seq):
+        if rank in requested:
+            continue
+        if window.newest is not None and window.newest >= seq:
+            skipped = window.oldest is not None and window.oldest < seq and window.inside is CellState.NOT_RECORDED
+            if skipped and window.newest_from == "entry":
+                unobserved.append(rank)  # later calls are recorded and this one is not: no telling why
             continue
         if window.covers:
             missing.append(rank)
