@@ -289,6 +289,17 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
     return frozenset(out)
 
 
+def _ended_well(calls: Calls) -> pl.DataFrame:
+    """group -> newest call that a rank ended before it ended another one, in whatever group (gloo: failed work raises)."""
+    ended = calls.rows.filter((pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued"))
+    last = ended.group_by("source").agg(last=pl.col("position").max())
+    whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
+    went_on = (
+        ended.join(last, on="source").filter(pl.col("position") < pl.col("last")).join(whole, on=["group", "seq"], how="semi")
+    )
+    return went_on.group_by("group").agg(pl.col("seq").max())
+
+
 def _proved(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int]) -> dict[int, int]:
     """group -> newest seq that every member is proved to have requested.
 
@@ -302,6 +313,8 @@ def _proved(found: Windows, calls: Calls, inferred: set[int], only_active: froze
     for group, seqs in over.group_by("group").agg(pl.col("seq").sort()).iter_rows():
         if len(seqs) > 1:
             limit[group] = max(limit.get(group, 0), seqs[-2])
+    for group, seq in _ended_well(calls).iter_rows():
+        limit[group] = max(limit.get(group, 0), seq)
     unsaid = set(over["group"].to_list())
     told: dict[int, list[int]] = defaultdict(list)
     members: dict[int, int] = defaultdict(int)
