@@ -155,7 +155,7 @@ def _last_seen(incident: Incident, call: Call, rank: int) -> list[Line]:
             line(
                 (f"rank {each} was last seen in ", Tone.PLAIN),
                 (where, Tone.STRONG),
-                f"  ← stack of its newest entry, {at}",
+                f"  ← stack of its newest entry of any group, {at}",
                 hang=2,
             )
         )
