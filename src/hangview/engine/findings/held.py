@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
@@ -52,14 +53,20 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
         summary = (
             f"every member requested {call} with equal arguments and none completed it: device or network, not a missing rank"
         )
+    loose = group.inferred and group.desc != DEFAULT_DESC
+    if loose:
+        summary = (
+            f"every rank that recorded {group.label} requested {stall.family} {stall.seq}, and {tell.ranks(stall.waiting)} did not "
+            "finish it; the members of this group are not recorded, so one may be missing"
+        )
     who = tell.ranks(stall.waiting)
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
         tell.requests(case.stalls, place, stall.waiting), compare_first(kind, who), not_concluded(kind, who),
         (
-            f"All {len(group.ranks)} members requested {call}, with equal arguments.",
+            f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call}, with equal arguments.",
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
-            "So no rank is missing on the host side, and nobody is named.",
+            "So nobody is named." if loose else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
 
