@@ -56,15 +56,15 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     loose = group.inferred and group.desc != DEFAULT_DESC
     if loose:
         summary = (
-            f"every rank that recorded {group.label} requested {stall.family} {stall.seq}, and {tell.ranks(stall.waiting)} did not "
-            "finish it; the members of this group are not recorded, so one may be missing"
+            f"every rank that recorded {group.label} requested {stall.family} {stall.seq}, and {tell.ranks(stall.waiting)} "
+            "did not finish it; the members of this group are not recorded, so one may be missing"
         )
     who = tell.ranks(stall.waiting)
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
         tell.requests(case.stalls, place, stall.waiting), compare_first(kind, who), not_concluded(kind, who),
         (
-            f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call}, with equal arguments.",
+            f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call} with equal arguments.",
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
             "So nobody is named." if loose else "So no rank is missing on the host side, and nobody is named.",
         ),
