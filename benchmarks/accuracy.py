@@ -7,6 +7,8 @@ A folder holds cases with EXPECT.json; ``--seeds`` invents jobs (tests/jobs), wr
 reads. torchfrtrace names the ranks that it lists as missing and those of its error messages; where it refuses to work because
 dumps are missing it is started again with ``--allow-incomplete-ranks``. Both tools see the dumps alone.
 
+torchfrtrace wants ``tabulate`` in its environment; without, it fails on some sets.
+
 right: names exactly whom the dumps show (for torchfrtrace, too, nobody where they show nobody); false: names somebody else;
 missed: leaves somebody out; crashed: a traceback or no answer.
 """

@@ -123,7 +123,7 @@ def _nccl(me: _Rank, made: Made, local: int) -> None:
         _add(me, entry, always=call.batch)
     if call.batch:
         c.ops += 1
-        closing = _entry(me, made, None, local, c, "nccl:coalesced" if call.is_p2p else "nccl:ALLREDUCE_coalesced")
+        closing = _entry(me, made, None, local, c, "nccl:coalesced")
         _add(me, closing)
 
 
