@@ -23,3 +23,8 @@ def quiet_environment(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("TERM", "xterm-256color")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes may hold a time stamp (gzip, zip): their content is no name, or the workers collect different tests."""
+    return f"{len(val)}bytes" if isinstance(val, bytes) else None

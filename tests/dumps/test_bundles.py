@@ -48,21 +48,23 @@ SEEN = [("run/rank_0", b"zero" * 50), ("run/rank_1", b"one"), ("run/empty", b"")
 
 @pytest.mark.parametrize(
     "data",
-    [tar(FILES), gzip.compress(tar(FILES)), zstandard.compress(tar(FILES)), zipped(FILES)],
+    [tar(FILES), gzip.compress(tar(FILES), mtime=0), zstandard.compress(tar(FILES)), zipped(FILES)],
     ids=["tar", "tar.gz", "tar.zst", "zip"],
 )
 def test_members_of_bundles(data):
     assert [(piece.name, piece.data) for piece in unpack(data)] == SEEN
 
 
-@pytest.mark.parametrize("data", [gzip.compress(b"x" * 5000), gzip.compress(b"x" * 2500) * 2, zstandard.compress(b"x" * 5000)])
+@pytest.mark.parametrize(
+    "data", [gzip.compress(b"x" * 5000, mtime=0), gzip.compress(b"x" * 2500, mtime=0) * 2, zstandard.compress(b"x" * 5000)]
+)
 def test_a_compressed_file_is_one_piece_without_a_name(data):
     (piece,) = unpack(data)
     assert (piece.name, piece.data, piece.reason) == ("", b"x" * 5000, None)
 
 
 def test_members_may_be_compressed_themselves():
-    data = tar({"rank_0.gz": gzip.compress(b"zero"), "rank_1.zst": zstandard.compress(b"one")})
+    data = tar({"rank_0.gz": gzip.compress(b"zero", mtime=0), "rank_1.zst": zstandard.compress(b"one")})
     assert [piece.data for piece in unpack(data)] == [b"zero", b"one"]
 
 
@@ -71,7 +73,7 @@ def test_a_bundle_in_a_bundle_is_left_alone():
     assert piece.data is None
     assert "bundle inside a bundle" in piece.reason
     with pytest.raises(Unusable, match="zip inside gzip"):
-        unpack(gzip.compress(zipped(FILES)))
+        unpack(gzip.compress(zipped(FILES), mtime=0))
 
 
 def test_links_and_devices_in_a_bundle_are_left_alone():
@@ -85,7 +87,7 @@ def test_links_and_devices_in_a_bundle_are_left_alone():
     assert [(piece.name, piece.data) for piece in unpack(out.getvalue())] == [("rank_0", None), ("rank_1", None)]
 
 
-@pytest.mark.parametrize("data", [gzip.compress(b"\0" * (8 << 20)), zstandard.compress(b"\0" * (8 << 20))])
+@pytest.mark.parametrize("data", [gzip.compress(b"\0" * (8 << 20), mtime=0), zstandard.compress(b"\0" * (8 << 20))])
 def test_a_bomb_stops_at_the_limit(data):
     (piece,) = unpack(data)
     assert piece.data is None
@@ -128,7 +130,7 @@ def test_a_bundle_is_read_in_place(tmp_path):
     dumps = {f"run/node{i // 2}/rank_{i}": write(tmp_path / "x", plain(4)).read_bytes() for i in range(4)}
     (tmp_path / "x").unlink()
     (tmp_path / "all.tar.gz").write_bytes(
-        gzip.compress(tar({**dumps, "run/train.log": b"hello", "run/core.77": b"x", "run/rank_9": b""}))
+        gzip.compress(tar({**dumps, "run/train.log": b"hello", "run/core.77": b"x", "run/rank_9": b""}), mtime=0)
     )
     before = sorted(tmp_path.rglob("*"))
     seen = records(tmp_path)
@@ -153,8 +155,12 @@ def test_a_bundle_that_ends_early_keeps_what_came_before(tmp_path):
 def test_damage_never_raises(tmp_path):
     rng = random.Random(4)
     data = [write(tmp_path / "x", plain(4)).read_bytes()]
-    whole = [tar({"rank_0": data[0], "rank_1": data[0]}), zipped({"rank_0": data[0]}), gzip.compress(tar({"rank_0": data[0]}))]
-    whole += [zstandard.compress(data[0]), gzip.compress(data[0])]
+    whole = [
+        tar({"rank_0": data[0], "rank_1": data[0]}),
+        zipped({"rank_0": data[0]}),
+        gzip.compress(tar({"rank_0": data[0]}), mtime=0),
+    ]
+    whole += [zstandard.compress(data[0]), gzip.compress(data[0], mtime=0)]
     for _ in range(300):
         damaged = bytearray(rng.choice(whole))
         for _ in range(rng.choice((1, 3, 20))):
