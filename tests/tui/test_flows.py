@@ -236,6 +236,19 @@ async def test_help_and_palette():
         assert app.main.center == "grid"
 
 
+async def test_two_quick_keys_close_a_dialog_once():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("question_mark")
+        help_dialog = app.screen
+        assert isinstance(help_dialog, HelpDialog)
+        help_dialog.action_close()
+        help_dialog.action_close()  # typed ahead: arrives before the first has closed it
+        await pilot.pause()
+        assert type(app.screen).__name__ == "MainScreen"
+        await pilot.press("h")
+        assert app.main.place == Place(0, "collective", 41, 3)
+
+
 async def test_q_goes_back_and_then_quits_with_the_verdict():
     async with showing(incidents.four_ranks()) as (app, pilot):
         await pilot.press("enter", "q")

@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 class ClosingOnce(ModalScreen[Result], inherit_bindings=False):
     """A modal screen whose second ``dismiss`` does nothing: two quick enters reach it before the first has popped it."""
 
-    _closing = False
+    _answered = False  # not "_closing": textual's message pump has that, and a screen that seems to close never does
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        if self._closing:
+        if self._answered:
             return AwaitComplete()
-        self._closing = True
+        self._answered = True
         return super().dismiss(result)
