@@ -81,8 +81,8 @@ MISSING: dict[str, tuple[Dump | Source, tuple[CellState, str], tuple[CellState, 
     ),
     "cut": (
         rank(3).calls("all_reduce", 1, 10).cut(),
-        (S.CUT, "its file ends early; newest entry kept is 10"),
-        (S.CUT, "its file ends early"),
+        (S.CUT, "its file was read in part; newest entry read is 10"),
+        (S.CUT, "its file was read in part"),
     ),
     "no dump": (lost(3), (S.NO_DUMP, "trace_rank_3: the file is empty"), (S.NO_DUMP, "trace_rank_3: the file is empty")),
     "older": (
@@ -207,9 +207,6 @@ def test_what_a_log_tells_is_marked():
     assert "rank_3.log" in found.reason
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="between a cut file's last record and what the log tells, cells stay cut"
-)
 def test_a_log_fills_what_a_cut_dump_lacks_and_leaves_its_records():
     incident = look(*three(6), rank(3).calls("all_reduce", 1, 2).cut(), logs=logs(stands(3, 5, 4)))
     assert row(incident, 3) == [
@@ -235,12 +232,13 @@ def test_grid_and_cells_agree_everywhere():
             assert (c.state, c.differs) == (CellState(code & STATE), bool(code & DIFFERS)), (seq, c.rank)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the pane shows the last record's state, the grid an open one's")
 def test_grid_and_cells_agree_on_a_call_of_several_records():
     """Parts of a coalesced call whose closing entry is not the last of them, or one number used twice."""
     twice = rank(0).call("all_reduce", 1, OPEN, group=PAIR).call("all_reduce", 1, DONE, group=PAIR)
     incident = look(twice, rank(1).call("all_reduce", 1, OPEN, group=PAIR))
-    assert row(incident, 0, PAIR) == [cell(incident, 1, 0, PAIR).state]
+    (code,) = row(incident, 0, PAIR)
+    shown = cell(incident, 1, 0, PAIR)
+    assert (CellState(code & STATE), bool(code & DIFFERS)) == (shown.state, shown.differs) == (S.REQUESTED, True)
 
 
 # -- calls ---------------------------------------------------------------------------------------------------------------

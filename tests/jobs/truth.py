@@ -115,6 +115,12 @@ def _over(outcome: Outcome, made: dict[Key, dict[int, int]], key: Key) -> bool:
     return all(outcome.ranks[rank][index].ended is not None for rank, index in made[key].items())
 
 
+def _cut_but_shown(outcome: Outcome, how: Recording, there: dict[int, int], side: object) -> set[int]:
+    """Ranks whose dump is cut and may still hold the call in which they differ from most: to name them is right."""
+    cut = how.cut.keys() & outcome.job.injected & there.keys()
+    return {rank for rank in cut if outcome.ranks[rank][there[rank]].call.wire != side}
+
+
 def _minorities(outcome: Outcome, how: Recording, made: dict[Key, dict[int, int]]) -> tuple[set[int], set[int]]:
     """Ranks that made another call than most: against more than half of all members, and against most of those seen."""
     strict: set[int] = set()
@@ -124,13 +130,15 @@ def _minorities(outcome: Outcome, how: Recording, made: dict[Key, dict[int, int]
         there = {rank: index for rank, index in made[key].items() if how.whole(rank)}
         sides = {rank: outcome.ranks[rank][index].call.wire for rank, index in there.items()}
         counts = Counter(sides.values()).most_common()
+        if len(counts) == 1 and key.group not in seen_groups:
+            loose |= _cut_but_shown(outcome, how, made[key], counts[0][0])
         if len(counts) < 2 or key.group in seen_groups:
             continue
         seen_groups.add(key.group)
         if counts[0][1] == counts[1][1]:
             continue
         odd = {rank for rank, side in sides.items() if side != counts[0][0]}
-        loose |= odd
+        loose |= odd | _cut_but_shown(outcome, how, made[key], counts[0][0])
         if 2 * counts[0][1] > len(members(outcome.job, key)) and not any(
             unfinished < key for unfinished in made if unfinished.group == key.group and not _over(outcome, made, unfinished)
         ):

@@ -75,12 +75,13 @@ class View:
             seqs = np.arange(info.first, info.front + 1)
             newest = window.newest if window.newest is not None else (window.oldest or info.first) - 1
             oldest = window.oldest if window.oldest is not None else newest + 1
-            empty = (table[i] == NO_CALL) & called
+            recorded = table[i] != NO_CALL
+            empty = ~recorded & called
             table[i][empty & (seqs < oldest) & (seqs <= newest)] = window.below
             table[i][empty & (seqs >= oldest) & (seqs <= newest)] = window.inside
             table[i][(table[i] == NO_CALL) & (seqs > newest)] = window.above
             if window.newest_from == "log":
-                _fill_by_log(table[i], seqs, window)
+                _fill_by_log(table[i], seqs, window, ~recorded & (called | (seqs < oldest) | (seqs > newest)))
             elif window.oldest is None and window.open_seq is not None and info.first <= window.open_seq <= info.front:
                 table[i][window.open_seq - info.first] = CellState.REQUESTED
         return GridRows(group, COLLECTIVE, info.first, ranks, tuple(row.tobytes() for row in table))
@@ -183,12 +184,13 @@ class View:
         return tuple(SignatureSide(s.ranks, s.op, s.text, reference=True) for s in sides)
 
     def _cell(self, group: int, lane: str, seq: int, rank: int, found: tuple[Entry, ...], *, differs: bool) -> Cell:
-        if found:
-            reading = found[-1].reading
-            return Cell(rank, reading, f"{reading.word}, as recorded: {found[-1].state}", differs, entries=found)
         rows = self.grid(group, lane)
         at = seq - rows.first
         code = rows.rows[rows.ranks.index(rank)][at] if 0 <= at < len(rows.rows[0]) else 0
+        if found:  # of several records of one call, the one that the grid goes by
+            reading = CellState(code & STATE)
+            said = next((entry for entry in reversed(found) if entry.reading is reading), found[-1])
+            return Cell(rank, said.reading, f"{said.reading.word}, as recorded: {said.state}", differs, entries=found)
         window = self._windows[group, rank]
         if code == NO_CALL:
             return Cell(rank, CellState.NOT_RECORDED, "no member has a record at this number")
@@ -200,10 +202,14 @@ class View:
         elif state is CellState.OVERWRITTEN:
             reason = "older than what its ring buffer kept"
         elif state is CellState.REQUESTED:
-            reason = "its record is gone, its counters show it requested and not completed"
+            where = "not in the part of its dump that could be read" if self._partial(window) else "gone"
+            reason = f"its record is {where}, its counters show it requested and not completed"
         else:
             reason = window.reason if lane == COLLECTIVE else f"no such {lane} record in its dump"
         return Cell(rank, state, reason)
+
+    def _partial(self, window: Window) -> bool:
+        return window.source is not None and self._records.sources[window.source].partial
 
     def _entry(self, row: Mapping[str, Any]) -> Entry:
         records = self._records
@@ -293,15 +299,18 @@ class View:
         return dict(sorted(rows.iter_rows()))
 
 
-def _fill_by_log(row: np.ndarray[Any, np.dtype[np.uint8]], seqs: np.ndarray[Any, np.dtype[np.int64]], window: Window) -> None:
-    """Cells that only the rank's own log tells of."""
+def _fill_by_log(
+    row: np.ndarray[Any, np.dtype[np.uint8]],
+    seqs: np.ndarray[Any, np.dtype[np.int64]],
+    window: Window,
+    untold: np.ndarray[Any, np.dtype[np.bool_]],
+) -> None:
+    """Cells that only the rank's own log tells of: ``untold`` by a record of its dump."""
     newest, done = window.newest or 0, window.last_done or 0
-    oldest = window.oldest if window.oldest is not None else newest + 1
-    untold = (seqs < oldest) | (seqs > newest)
     row[untold & (seqs <= done)] = CellState.COMPLETED | BY_LOG
     row[untold & (seqs > done) & (seqs <= newest)] = CellState.REQUESTED | BY_LOG
     if window.covers:
-        row[seqs > newest] = CellState.NOT_REQUESTED | BY_LOG
+        row[untold & (seqs > newest)] = CellState.NOT_REQUESTED | BY_LOG
 
 
 def _most(rows: Sequence[Mapping[str, Any]], families: tuple[str, ...]) -> str:
