@@ -1,5 +1,7 @@
 import gc
+import math
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from hangview.dumps import cache, pool, worker
 from hangview.dumps.pool import Cancelled
 from hangview.incident import Incident
 from hangview.loading import NOT_READ_YET, Session, load_incident
+from hangview.report.coverage import coverage_lines
 from hangview.schema import ReadOptions, SourceKind
+from hangview.watch import Watcher
 from tests.dumps.job import SECOND, plain, write
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -166,13 +170,71 @@ def test_a_growing_file_is_no_fault_until_it_has_settled(job, reads):
     assert growing.coverage.read == (0, 1)
 
     reads.clear()
-    at_rest = session.look(settled=lambda _: True)
+    at_rest = session.look(settled=lambda _: math.inf)
     assert sorted(reads) == ["rank_2", "rank_3"]
     assert statuses(at_rest)["rank_2"] == "empty"
     assert statuses(at_rest)["rank_3"] == "cut"
 
     (job / "rank_3").write_bytes(whole)
     assert statuses(session.look(settled=settled))["rank_3"] == "read"
+
+
+def test_what_has_paused_is_used_and_not_called_the_end(job, reads):
+    """A copy in two halves: nobody but its writer knows whether more is to come."""
+    whole = (job / "rank_3").read_bytes()
+    (job / "rank_3").write_bytes(whole[: len(whole) // 2])
+    (job / "rank_2").write_bytes(b"")
+    session = Session([str(job)])
+    paused = session.look(settled=lambda _: 5.5)
+    assert statuses(paused) == {"rank_0": "read", "rank_1": "read", "rank_2": "empty", "rank_3": "unfinished"}
+    told = {source.path: source for source in paused.records.sources}
+    entries = told["rank_3"].entries
+    assert 0 < entries < 41
+    half = f"{len(whole) / 2000:.1f} kB so far"
+    assert told["rank_3"].reason == f"being written or cut: no growth for 5 s, {half}; its {entries} whole entries are used"
+    assert told["rank_2"].reason == "empty file (0 bytes); it may still be written: no growth for 5 s"
+    assert paused.leads == (3,)  # by its counters, which come first in a file
+    assert paused.coverage.partial == (3,)
+    assert "not read to the end: rank 3" in coverage_lines(paused)
+    assert "ends" not in " ".join(cell.reason for cell in paused.view.call(0, "collective", 42).cells)
+
+    reads.clear()
+    longer = {source.path: source.reason for source in session.look(settled=lambda _: 125.0).records.sources}
+    assert str(longer["rank_3"]).startswith("being written or cut: no growth for 2 min, ")
+    assert reads == []
+
+    (job / "rank_3").write_bytes(whole)
+    write(job / "rank_2", plain(4, count=42))
+    finished = session.look(settled=lambda _: 0)
+    assert sorted(reads) == ["rank_2", "rank_3"]
+    assert set(statuses(finished).values()) == {"read"}
+    assert finished.leads == (3,)
+    assert finished.coverage.partial == ()
+
+
+def test_a_dump_that_comes_in_two_halves_under_a_real_watcher(job):
+    """From the half file to the finding, with nobody asking for a look but the watcher."""
+    whole = (job / "rank_3").read_bytes()
+    half = whole.index(b"pg_status")  # before its counters could tell
+    (job / "rank_3").write_bytes(whole[:half])
+    session = Session([str(job)])
+    watcher = Watcher([str(job)], poll=0.05)
+    changed = threading.Event()
+    watcher.start(lambda _: changed.set())
+    try:
+        said = []
+        while not said or said[-1] != "read":
+            assert changed.wait(20), said
+            changed.clear()
+            incident = session.look(settled=watcher.settled)
+            said.append(statuses(incident)["rank_3"])
+            assert incident.leads == ((3,) if said[-1] == "read" else ())
+            if said[-3:] == ["unfinished"] * 3:  # however long it rests, it is never said to be final
+                with (job / "rank_3").open("ab") as file:
+                    file.write(whole[half:])
+    finally:
+        watcher.stop()
+    assert set(said) <= {"growing", "unfinished", "read"}
 
 
 def test_without_a_watcher_everything_has_settled(job):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import threading
 import time
@@ -67,9 +68,10 @@ def test_a_dump_is_seen_grows_and_settles(world):
     assert not watcher.settled(A)
     world.seconds = 4
     assert watcher.poll() == (Ready(A, 4096, world.files[A].mtime_ns, world.files[A].inode),)
-    assert watcher.settled(A)
+    assert watcher.settled(A) == 2.0
     world.seconds = 6
-    assert watcher.poll() == ()
+    assert watcher.poll() == (Stuck(A, 4096, 4.0),)
+    assert watcher.settled(A) == 4.0
 
 
 def test_settling_takes_a_whole_interval_however_often_it_looks(world):
@@ -90,8 +92,10 @@ def test_a_folder_of_old_files_is_ready_at_the_first_look(world):
     watcher = world.watcher()
     kinds = [(type(change), change.path) for change in watcher.poll()]
     assert kinds == [(Seen, A), (Ready, A), (Seen, B)]
-    assert watcher.settled(A)
-    assert watcher.settled(B)
+    assert watcher.settled(A) == math.inf  # so that what it lacks will not come
+    assert watcher.settled(B) == math.inf
+    world.seconds = 99
+    assert watcher.poll() == ()
 
 
 def test_a_file_with_an_old_time_that_was_put_there_just_now_is_not_old(world):
@@ -166,16 +170,15 @@ def test_a_folder_that_cannot_be_listed_for_a_while_loses_nothing(world):
     assert [type(change) for change in watcher.poll()] == [Ready]
 
 
-def test_an_empty_file_is_stuck_after_three_looks_and_not_for_ever(world):
+def test_an_empty_file_is_stuck_after_two_intervals_and_not_for_ever(world):
     watcher = world.watcher(poll=1.0)
     world.write(A, 0)
     said = []
-    for world.seconds in range(8):
+    for world.seconds in range(12):
         said += watcher.poll()
-    assert said == [Seen(A, 0), Stuck(A, 0, 2.0)]
+    assert said == [Seen(A, 0), Stuck(A, 0, 2.0), Stuck(A, 0, 4.0), Stuck(A, 0, 8.0)]
     assert watcher.settled(A)
     world.write(A, 500)
-    watcher.look_now()
     assert watcher.poll() == (Replaced(A, 500),)
 
 
@@ -185,11 +188,16 @@ def test_a_file_that_a_reader_found_cut_is_stuck_when_it_stays_so(world):
     watcher.poll()
     world.seconds = 1
     watcher.poll()
-    watcher.incomplete(A)
+    assert watcher.settled(A) == 1.0
     world.seconds = 2
     assert watcher.poll() == (Stuck(A, 1_200_000, 2.0),)
     world.seconds = 3
     assert watcher.poll() == ()
+    assert watcher.settled(A) == 3.0
+    world.seconds = 4  # it is looked at in every round, although others that have settled are not
+    world.write(A, 2_400_000)
+    assert watcher.poll() == (Replaced(A, 2_400_000),)
+    assert watcher.settled(A) == 0
 
 
 def test_it_looks_less_often_when_nothing_happens(world):

@@ -122,11 +122,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Ranks expected (members of any group, and files) against ranks whose records were recovered."""
+    """Ranks expected (members of any group, and files) against ranks whose records were recovered.
+
+    ``partial`` are those among ``read`` whose dump was not read to its end: it is cut, damaged, or still being written.
+    """
 
     expected: tuple[int, ...]
     read: tuple[int, ...]
     missing: Mapping[int, str] = field(default_factory=dict)  #: rank -> reason
+    partial: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
-from hangview.text import size
+from hangview.text import count, lasted, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +63,7 @@ class Session:
         on_progress: Callable[[int, int], None] | None = None,
         on_partial: Callable[[Incident], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-        settled: Callable[[str], bool] | None = None,
+        settled: Callable[[str], float] | None = None,
     ) -> Incident:
         """Read what is new, and say what everything together says.
 
@@ -71,8 +72,8 @@ class Session:
         all dumps before logs that take long; files that were not read yet are sources of status GROWING. When looking at the
         files' sizes takes long already, the likeliest dumps are read before the other files are looked at. ``cancelled`` is
         asked often; when it says yes, :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again.
-        ``settled(path)`` tells whether a file is no longer written to: one that does not decode whole and has not settled is
-        GROWING, and no fault of anybody.
+        ``settled(path)`` tells for how many seconds a file has not been written to: one that does not decode whole is GROWING
+        at 0, and no fault of anybody; UNFINISHED as long as that number is finite; and only then CUT.
 
         Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
         ``ValueError`` with one line for an option that does not fit the files.
@@ -180,12 +181,15 @@ class Session:
         records = self._assemble(replace(listing, logs=logs), files)
         return _analyse(_logs_not_read(records) if self.options.logs else records, None, self.paths)
 
-    def _seen(self, found: Found, settled: Callable[[str], bool] | None) -> tuple[FileRead, ...]:
-        """What is known of a file; one that is still being written is said to be, and is read again at the next look."""
+    def _seen(self, found: Found, settled: Callable[[str], float] | None) -> tuple[FileRead, ...]:
+        """What is known of a file. One that is not whole and is being written is read again at the next look; one that has
+        paused is no longer read again, but what it lacks may still come."""
         files = self._dumps[found.key]
         whole = all(file.status in _AS_IT_IS or not file.opened for file in files)
-        if whole or settled is None or settled(found.path):
+        if whole or settled is None or (rest := settled(found.path)) == math.inf:
             return files
+        if rest > 0:
+            return tuple(_paused(file, rest) for file in files)
         del self._dumps[found.key]
         reason = f"being written, {size(found.size)} so far"
         changes: dict[str, Any] = {"status": SourceStatus.GROWING, "reason": reason, "decoded": None, "facts": None}
@@ -247,6 +251,18 @@ class Session:
 
 #: Statuses that more bytes would not change.
 _AS_IT_IS = frozenset({SourceStatus.READ, SourceStatus.REFUSED, SourceStatus.IGNORED})
+
+
+def _paused(file: FileRead, rest: float) -> FileRead:
+    """A file that is not whole and came only now: its writer may have died, or may go on."""
+    if file.status in _AS_IT_IS or not file.opened:
+        return file
+    told = f"no growth for {lasted(rest)}"
+    if file.decoded is None:
+        return replace(file, reason=f"{file.reason}; it may still be written: {told}")
+    whole = f"{count(file.decoded.count, 'whole entry is', 'whole entries are')} used"
+    reason = f"being written or cut: {told}, {size(file.found.size)} so far; its {whole}"
+    return replace(file, status=SourceStatus.UNFINISHED, reason=reason)
 
 
 def _logs_of_other_attempts(records: Records, asked: int | None) -> frozenset[int]:

@@ -37,10 +37,13 @@ class SourceStatus(StrEnum):
     SUPERSEDED = "superseded"  #: another file of the same rank and attempt is newer or richer
     OTHER_ATTEMPT = "other_attempt"
     GROWING = "growing"  #: still being written; only while watching
+    UNFINISHED = "unfinished"  #: as CUT, but it came only now and may still be written; only while watching
 
 
 #: Statuses whose entries take part in the analysis.
-USABLE = frozenset({SourceStatus.READ, SourceStatus.CUT})
+USABLE = frozenset({SourceStatus.READ, SourceStatus.CUT, SourceStatus.UNFINISHED})
+#: Those whose later entries are not here.
+PARTIAL = frozenset({SourceStatus.CUT, SourceStatus.UNFINISHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,11 @@ class Source:
     def usable(self) -> bool:
         """Whether its entries take part in the analysis."""
         return self.kind is SourceKind.DUMP and self.status in USABLE
+
+    @property
+    def partial(self) -> bool:
+        """Whether its entries take part, and entries that it had or will have are not among them."""
+        return self.kind is SourceKind.DUMP and self.status in PARTIAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,3 +113,11 @@ def size(number: int) -> str:
         if value < 999.95 or unit == "TB":
             break
     return f"{value:,.1f} {unit}" if value < 99.95 else f"{value:,.0f} {unit}"
+
+
+def lasted(seconds: float) -> str:
+    """A time that has passed, for reading: ``"4 s"``, ``"12 min"``, ``"3 h"``; never more than it was."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds / length):,} {unit}"
+    return f"{int(seconds)} s"

@@ -98,7 +98,7 @@ def _without_local_numbers(sources: list[Source], places: list[Place]) -> tuple[
 
 def _counted(source: int, ledger: Source, place: Place, library: str | None) -> Counted:
     decoded, facts = _both(place)
-    cut = ledger.status is SourceStatus.CUT
+    cut = ledger.partial
     return Counted(source, decoded.statuses, facts.producer(library), cut, ledger.only_active, facts.issued_only)
 
 

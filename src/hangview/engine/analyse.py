@@ -128,7 +128,8 @@ def _coverage(records: Records, found: tuple[Group, ...], logs: LogEvidence | No
         if s.rank is not None and s.kind is SourceKind.DUMP and s.status is not SourceStatus.OTHER_ATTEMPT
     }
     missing = {rank: windows.why_no_dump(records, rank) for rank in sorted(expected - read)}
-    return Coverage(tuple(sorted(expected)), tuple(sorted(read)), missing)
+    partial = tuple(sorted(s.rank for s in records.sources if s.partial and s.rank is not None))
+    return Coverage(tuple(sorted(expected)), tuple(sorted(read)), missing, partial)
 
 
 #: Of one group, so many calls whose requests are not the same are looked at one by one.

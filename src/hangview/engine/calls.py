@@ -9,7 +9,7 @@ import polars as pl
 
 from hangview.engine import compare
 from hangview.engine.readings import COLLECTIVE, OPEN, P2P
-from hangview.schema import CellState, SourceStatus
+from hangview.schema import CellState
 
 if TYPE_CHECKING:
     from hangview.engine.compare import Key
@@ -99,7 +99,7 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
 
 def _doubtful(records: Records, rows: pl.DataFrame) -> pl.DataFrame:
     """Leave the last call of a file that ends early out of comparisons: more of its records may have been cut off."""
-    cut = [i for i, s in enumerate(records.sources) if s.status is SourceStatus.CUT]
+    cut = [i for i, s in enumerate(records.sources) if s.partial]
     if not cut:
         return rows
     last = pl.col("source").is_in(cut) & (pl.col("position") == pl.col("position").max().over("source"))

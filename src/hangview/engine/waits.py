@@ -12,7 +12,6 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE, p2p_lane
-from hangview.schema import SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -172,7 +171,7 @@ def _sends_and_receives(
     lag_at: dict[int, list[Place]],
 ) -> None:
     usable = {s.rank: s for s in records.sources if s.usable}
-    blind = {r for _, r in windows if r not in usable or usable[r].status is SourceStatus.CUT}
+    blind = {r for _, r in windows if r not in usable or usable[r].partial}
     blind |= {w.rank for w in windows.values() if w.above.name == "BEFORE_DUMP"}
     members: dict[int, int] = defaultdict(int)
     for group, _ in windows:

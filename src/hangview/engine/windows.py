@@ -173,19 +173,19 @@ def _window(
         done = max(done or 0, completed) or None
         if oldest is None and 0 < completed < told:
             open_seq = completed + 1  # its record is gone, its counters remember it
-    cut = info.status is SourceStatus.CUT and not idle
+    cut = info.partial and not idle
     below = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else CellState.NOT_RECORDED
     inside = CellState.OMITTED if info.only_active else CellState.CUT if cut else CellState.NOT_RECORDED
     if origin == "counter":
         inside = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else inside
     if cut:
-        above, reason = CellState.CUT, f"its file ends early; newest entry kept is {newest}"
+        above, reason = CellState.CUT, f"its file was read in part; newest entry read is {newest}"
     elif newest == 0:
         above, reason = CellState.NOT_REQUESTED, "its counters say that it requested nothing here yet"
     elif origin == "counter":
         above, reason = CellState.NOT_REQUESTED, f"its counters stop at {newest}"
-    elif info.status is SourceStatus.CUT:
-        above, reason = CellState.NOT_REQUESTED, f"its file ends early, but its counters stop at {newest}"
+    elif info.partial:
+        above, reason = CellState.NOT_REQUESTED, f"its file was read in part, but its counters stop at {newest}"
     else:
         above, reason = CellState.NOT_REQUESTED, f"dump is whole, newest entry is {newest}"
     return Window(
@@ -206,8 +206,8 @@ def _unrecorded(
     if source in of_source and group in of_group and of_source[source] != of_group[group]:
         reason = f"its dump holds {of_source[source]} records only, this group was recorded by {of_group[group]}"
         return _nothing(group, rank, source, CellState.NOT_RECORDED, reason)
-    if info.status is SourceStatus.CUT:
-        return _nothing(group, rank, source, CellState.CUT, "its file ends before any record of this group")
+    if info.partial:
+        return _nothing(group, rank, source, CellState.CUT, "the part of its file that was read has no record of this group")
     if info.wrapped:
         return _nothing(group, rank, source, CellState.OVERWRITTEN, "its ring buffer holds no record of this group any more")
     if info.only_active:

@@ -42,6 +42,7 @@ def report(incident: Incident) -> Mapping[str, Any]:
         "coverage": {
             "expected": sorted(coverage.expected),
             "read": sorted(coverage.read),
+            "partial": sorted(coverage.partial),
             "missing": sorted(coverage.missing),
             "missing_reasons": [
                 {"ranks": list(ranks), "host": host or None, "reason": reason}

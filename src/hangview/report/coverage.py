@@ -25,6 +25,7 @@ _TROUBLE = (
     SourceStatus.UNREADABLE,
     SourceStatus.EMPTY,
     SourceStatus.CUT,
+    SourceStatus.UNFINISHED,
     SourceStatus.GROWING,
     SourceStatus.OTHER_ATTEMPT,
     SourceStatus.SUPERSEDED,
@@ -75,6 +76,8 @@ def coverage_lines(incident: Incident) -> tuple[str, ...]:
     coverage = incident.coverage
     read = fold_ranks(coverage.read, RANK_PARTS) or "none"
     lines = [f"{len(coverage.read):,} of {count(len(coverage.expected), 'rank')} read: {read}"]
+    if coverage.partial:
+        lines.append(f"not read to the end: {name_ranks(coverage.partial, RANK_PARTS)}")
     lines += missing_lines(incident)
     lines += attempt_lines(incident)
     unjudged = Counter(escape(lane.note) or "no reason given" for lane in incident.lanes if not lane.judged)

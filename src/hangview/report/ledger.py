@@ -110,7 +110,10 @@ def _endings(ignored: Iterable[Source]) -> str:
 
 def _ranks(incident: Incident) -> Iterable[Line]:
     coverage = incident.coverage
-    for name, ranks in (("expected", coverage.expected), ("recovered", coverage.read)):
+    rows = [("expected", coverage.expected), ("recovered", coverage.read)]
+    if coverage.partial:
+        rows.append(("in part", coverage.partial))
+    for name, ranks in rows:
         text = f"{count(len(ranks), 'rank')}: {fold_ranks(ranks, RANK_PARTS)}" if ranks else "no rank"
         yield Line(f"{name:<12}{text}", hang=12)
     missing = missing_lines(incident)

@@ -4,18 +4,17 @@ For the screen::
 
     watcher = Watcher(paths)                  # cheap; touches no disk yet
     watcher.start(on_change)                  # daemon thread; on_change(changes) is called from that thread
-    session.look(settled=watcher.settled)     # settled(path) -> False while a file is still being written
+    session.look(settled=watcher.settled)     # settled(path) -> seconds at rest, 0 while a file is still being written
     watcher.look_now()                        # the key "r"
     watcher.pause(); watcher.resume()         # the key "="
     watcher.mode                              # "watching (inotify)", "watching (poll 2 s)", "watching paused", ...
     watcher.checked_ago()                     # seconds since the last finished look, None before the first
     watcher.notes                             # what cannot be watched, one line each
-    watcher.incomplete(path)                  # tell it that a settled file could not be read to its end
     watcher.stop()                            # returns at once; never blocks exit
 
 ``on_change`` gets a non-empty tuple of :class:`Seen`, :class:`Grown`, :class:`Ready`, :class:`Replaced`, :class:`Gone` and
 :class:`Stuck`, at most once for each look, so changes arrive gathered. Paths in changes are absolute and normalised, symbolic
-links not resolved; ``settled`` and ``incomplete`` take any spelling of a path.
+links not resolved; ``settled`` takes any spelling of a path.
 
 Facts behind it. PyTorch writes a dump under its final name with one plain write, without a temporary file or rename
 (DebugInfoWriter, torch/csrc/distributed/c10d/FlightRecorder.cpp), so an empty or half-written file is seen under the right

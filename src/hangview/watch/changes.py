@@ -49,9 +49,9 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """A file that is empty, or that could not be read to its end, has not changed in three looks. ``seconds``: for how long.
+    """A file that is empty, or that could not be read to its end, has not changed for two intervals. ``seconds``: for how long.
 
-    Said once. Not final: should it change after all, :class:`Replaced` follows.
+    Said again each time that it has lasted twice as long. Never final: when it changes after all, :class:`Replaced` follows.
     """
 
     path: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -26,17 +27,21 @@ IDLE_AFTER = 600.0
 SETTLED_EVERY = 10  #: settled files are looked at again after this many intervals
 OLD = 60.0  #: a file not changed for this long when first seen has settled
 CLOSEST = 0.25  #: seconds between two looks, however much happens
-LOOKS_TO_STUCK = 3
 
 
 @dataclass(slots=True)
 class _File:
     stamp: Stamp
     since: float  #: clock of the first look with this stamp
-    looks: int = 1  #: looks with this stamp
     settled: bool = False
+    old: bool = False  #: not changed for long when first seen, nor since
     incomplete: bool = False  #: a reader did not get to its end
-    stuck: bool = False  #: said
+    stuck: float = 0.0  #: seconds at rest when that was last said
+
+    @property
+    def pending(self) -> bool:
+        """Whether there must be more to come, unless its writer died."""
+        return not self.old and (self.incomplete or self.stamp.size == 0)
 
 
 class Watcher:
@@ -107,10 +112,13 @@ class Watcher:
         """Seconds since the last finished look; None before the first. Grows while a file server does not answer."""
         return None if self._last_look is None else self._clock() - self._last_look
 
-    def settled(self, path: str) -> bool:
-        """Whether a file is no longer being written, as far as looks tell: see :class:`~hangview.watch.Ready`.
+    def settled(self, path: str) -> float:
+        """For how many seconds a file that cannot be read to its end has been at rest: 0 while it may still be written.
 
-        A path that no look has found is looked at now, and watched from now on. False for one that is not there.
+        To be asked only about such files: they are looked at in every round from then on, and :class:`Stuck` is said of them.
+        Infinity is for one that was old when first seen, and at rest since. Any other number says no more than it says: the
+        writer may have paused (a copy in two halves, a file server that does not answer). A path that no look has found is
+        looked at now, and watched from now on; 0 for one that is not there.
         """
         path = _absolute(path)
         with self._lock:
@@ -118,18 +126,14 @@ class Watcher:
         if known is None:
             stamp = self._scan((path,), frozenset()).files.get(path)
             if stamp is None:
-                return False
+                return 0.0
             with self._lock:
                 self._asked = self._asked | {path}
                 known = self._files.setdefault(path, self._first(stamp, self._clock()))
-        return known.settled
-
-    def incomplete(self, path: str) -> None:
-        """A settled file could not be read to its end: if it does not change in three looks, it is :class:`Stuck`."""
-        with self._lock:
-            known = self._files.get(_absolute(path))
-            if known is not None:
-                known.incomplete = True
+        if known.old:
+            return math.inf
+        known.incomplete = True
+        return max(self._clock() - known.since, CLOSEST) if known.settled else 0.0
 
     # ---- the thread ---------------------------------------------------------------------
 
@@ -225,9 +229,8 @@ class Watcher:
 
     @staticmethod
     def _at_rest(file: _File, path: str, rung: set[str]) -> bool:
-        """Whether a file need not be looked at in a quick round: settled, not named by inotify, and not about to be stuck."""
-        pending = not file.stuck and (file.incomplete or file.stamp.size == 0)
-        return file.settled and path not in rung and not pending
+        """Whether a file need not be looked at in a quick round: settled, whole so far as is known, not named by inotify."""
+        return file.settled and path not in rung and not file.pending
 
     def _folders(self, listing: Listing) -> dict[str, int]:
         """Folders for inotify: those listed, and the parents of files that were asked for themselves."""
@@ -261,7 +264,8 @@ class Watcher:
 
     def _first(self, stamp: Stamp, now: float) -> _File:
         changed = max(stamp.mtime_ns, stamp.ctime_ns) / 1e9
-        return _File(stamp, now, settled=self._wall() - changed >= OLD)
+        old = self._wall() - changed >= OLD
+        return _File(stamp, now, settled=old, old=old)
 
     def _again(self, path: str, known: _File, stamp: Stamp, now: float) -> list[Change]:
         """A file that was known before and was looked at again."""
@@ -269,15 +273,15 @@ class Watcher:
             was_settled = known.settled
             self._files[path] = _File(stamp, now)
             return [Replaced(path, stamp.size) if was_settled else Grown(path, stamp.size)]
-        known.looks += 1
         changes: list[Change] = []
         if not known.settled and now - known.since >= self._base:
             known.settled = True
             if stamp.size:
                 changes.append(_ready(path, stamp))
-        if known.settled and not known.stuck and known.looks >= LOOKS_TO_STUCK and (known.incomplete or not stamp.size):
-            known.stuck = True
-            changes.append(Stuck(path, stamp.size, now - known.since))
+        rest = now - known.since
+        if known.settled and known.pending and rest >= 2 * max(known.stuck, self._base):
+            known.stuck = rest
+            changes.append(Stuck(path, stamp.size, rest))
         return changes
 
 

@@ -34,7 +34,10 @@ _STATES_TOLD = {
     Completion.RETIRED: "requested and over are told apart; started is not recorded, nor whether it ended well",
     Completion.HOOK: "requested and completed are told apart where the backend says so; started is never recorded",
 }
-_TROUBLE = (SourceStatus.REFUSED, SourceStatus.UNREADABLE, SourceStatus.EMPTY, SourceStatus.CUT, SourceStatus.GROWING)
+_TROUBLE = (
+    *(SourceStatus.REFUSED, SourceStatus.UNREADABLE, SourceStatus.EMPTY),
+    *(SourceStatus.CUT, SourceStatus.UNFINISHED, SourceStatus.GROWING),
+)
 
 
 def prefill(incident: Incident, *, language: str = "en", run_date: str = "") -> Sheet:

@@ -83,7 +83,7 @@ def test_a_cut_file_that_others_wait_for_and_that_may_be_whole_up_to_there():
     incident = look(*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 41).cut())
     (finding,) = incident.findings
     assert (finding.kind, finding.ranks) == (Kind.NOT_OBSERVED, (3,))
-    assert "its file ends early; newest entry kept is 41" in finding.evidence[0].text
+    assert "its file was read in part; newest entry read is 41" in finding.evidence[0].text
 
 
 def test_an_older_dump_of_a_running_job_is_no_hang():

@@ -12,7 +12,6 @@ from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
-from hangview.schema import SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ def held(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for place in sorted(held, key=lambda p: place_order(case, p)):
         told.add(place)
         out.append(_stuck(case, tell, place, case.stalls[place[0], place[2]]))
-    cut = {s.rank for s in case.records.sources if s.status is SourceStatus.CUT}  # its later records would tell more
+    cut = {s.rank for s in case.records.sources if s.partial}  # its later records would tell more
     by_place: dict[Place, list[int]] = defaultdict(list)
     for rank, places in sorted(case.graph.lagging.items()):
         if rank not in case.graph.sinks and not older(case, rank) and rank not in cut:
