@@ -23,11 +23,11 @@ COMPARE_FIRST: dict[Kind, str] = {
         "collection for {ranks}: path, permission, time the process ended, what the collection covered; "
         "whether the process lived"
     ),
-    Kind.ORDER_CYCLE: "the order in which {ranks} issue collectives of these groups, also across threads and async calls",
-    Kind.UNPAIRED_P2P: "the schedule of sends and receives on both ends: does {ranks} expect this message at all?",
+    Kind.ORDER_CYCLE: "the order in which {ranks} {issue} collectives of these groups, also across threads and async calls",
+    Kind.UNPAIRED_P2P: "the schedule of sends and receives on both ends: {do} {ranks} expect this message at all?",
     Kind.GROUP_MISMATCH: "group creation: order, arguments and members on every rank that knows this name",
-    Kind.DIFFERENT_CALL_SITE: "where {ranks} issues the call from: a skipped or repeated call before this seq",
-    Kind.STRAGGLER: "what {ranks} does before the call: input, load on the host, clock",
+    Kind.DIFFERENT_CALL_SITE: "where {ranks} {issue} the call from: a skipped or repeated call before this seq",
+    Kind.STRAGGLER: "what {ranks} {do} before the call: input, load on the host, clock",
     Kind.PROCESS_ENDED: "{ranks}'s log before that line: does it belong to this run, what came first?",
     Kind.WAITING: "nothing here: look at the lead that these ranks wait for",
 }
@@ -44,7 +44,7 @@ NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
     Kind.DIFFERENT_DTYPE: ("that an equal element count makes it safe", "that the majority is right, only that they differ"),
     Kind.NOT_COMPLETED: ("that the network is the proven reason", "that any one of these ranks is at fault"),
     Kind.PARTLY_COMPLETED: ("that the network is the proven reason", "that the ranks which finished are sound"),
-    Kind.NOT_OBSERVED: ("that {ranks} skipped the call", "that {ranks} is at fault"),
+    Kind.NOT_OBSERVED: ("that {ranks} skipped the call", "that {ranks} {are} at fault"),
     Kind.ORDER_CYCLE: ("that one of these ranks is at fault: each waits for another", "anything about the network"),
     Kind.UNPAIRED_P2P: ("that the sender is right and the receiver wrong, or the other way round", "that the network is sound"),
     Kind.GROUP_MISMATCH: ("which rank's view is right",),
@@ -57,8 +57,18 @@ NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
 
 def compare_first(kind: Kind, who: str) -> str:
     """What to look at first for ``who`` ("rank 3", "ranks 0-2")."""
-    return COMPARE_FIRST[kind].format(ranks=who)
+    return _said_of(who, COMPARE_FIRST[kind])
 
 
 def not_concluded(kind: Kind, who: str) -> tuple[str, ...]:
-    return tuple(text.format(ranks=who) for text in NOT_CONCLUDED[kind])
+    return tuple(_said_of(who, text) for text in NOT_CONCLUDED[kind])
+
+
+def agrees(who: str, one: str, many: str) -> str:
+    """The verb that goes with ``who`` ("rank 3", "ranks 0-2")."""
+    return many if who.startswith("ranks ") else one
+
+
+def _said_of(who: str, text: str) -> str:
+    verbs = {"are": ("is", "are"), "do": ("does", "do"), "issue": ("issues", "issue")}
+    return text.format(ranks=who, **{name: agrees(who, *forms) for name, forms in verbs.items()})

@@ -24,7 +24,7 @@ def test_both_sides_are_shown_with_their_counts_and_a_file():
         "rank 1 (1 of 4): all_reduce of 512 × Float (trace_rank_1)",
     ]
     assert (finding.ranks, finding.others) == ((1,), (0, 2, 3))
-    assert finding.steps[-1] == "ranks 0,2-3 is the majority, so rank 1 is where to look first."
+    assert finding.steps[-1] == "ranks 0,2-3 are the majority, so rank 1 is where to look first."
 
 
 @pytest.mark.parametrize("odd", [{"size": 512}, {"op": "all_gather", "out": 4096}, {"dtype": "Half"}])
@@ -169,3 +169,23 @@ def test_they_are_told_beside_the_difference_that_they_lead_to():
     assert incident.leads == (3,)
     assert (Role.LEAD, Kind.DIFFERENT_SIZE) in [(f.role, f.kind) for f in incident.findings]
     assert of_kind(incident, Kind.DIFFERENT_CALL_SITE, Role.NOTE)
+
+
+# -- another function for the same call -----------------------------------------------------------------------------------
+
+
+def test_the_same_call_through_another_function_is_a_note():
+    """all_gather into a list and all_gather_into_tensor are one call of the communication library."""
+    dumps = [rank(r).call("_all_gather_base", 1, OPEN, size=8, out=32) for r in (0, 1, 2)]
+    incident = look(*dumps, rank(3).call("all_gather", 1, OPEN, size=8, out=32))
+    (note,) = of_kind(incident, Kind.DIFFERENT_CALL_SITE)
+    assert (note.role, note.ranks, note.others, incident.leads) == (Role.NOTE, (3,), (0, 1, 2), ())
+    assert "ranks 0-2 through _all_gather_base; rank 3 through all_gather" in note.summary
+    assert not of_kind(incident, Kind.DIFFERENT_OP)
+
+
+def test_another_function_and_another_size_is_a_mismatch_alone():
+    dumps = [rank(r).call("_all_gather_base", 1, OPEN, size=8, out=32) for r in (0, 1, 2)]
+    incident = look(*dumps, rank(3).call("all_gather", 1, OPEN, size=16, out=64))
+    assert incident.leads == (3,)
+    assert not of_kind(incident, Kind.DIFFERENT_CALL_SITE)

@@ -10,7 +10,7 @@ from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site
 from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, Edge, Place
-from hangview.engine.words import compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.schema import CellState
 from hangview.text import fold_ranks
@@ -118,9 +118,13 @@ def _absence(
         other = "receive" if place[1].startswith(f"p2p {waiters[0]}->") else "send"
         summary = f"{who} did not request the {other} that {wait} {verb} for ({place[1]}, number {place[2]}, {group.label})"
     elif kind is Kind.GROUP_ABSENT:
-        summary = f"{who} has no record of the group {group.label}; {wait} {verb} in {op} {place[2]} for it"
+        summary = (
+            f"{who} {agrees(who, 'has', 'have')} no record of the group {group.label}; {wait} {verb} in {op} {place[2]} for it"
+        )
     elif kind is Kind.GROUP_MISMATCH:
-        summary = f"{who} gives the group named {group.name!r} other members; {wait} {verb} in {call} for it"
+        summary = (
+            f"{who} {agrees(who, 'gives', 'give')} the group named {group.name!r} other members; {wait} {verb} in {call} for it"
+        )
     elif kind is Kind.NO_COLLECTIVE:
         summary = f"{who} requested no collective at all; {wait} {verb} in {call} for it"
     else:
@@ -131,7 +135,7 @@ def _absence(
         *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
     ]
     if role is Role.LEAD:
-        steps.append(f"{who}: no unfinished request in any group, so it waits for nobody.")
+        steps.append(f"{who}: no unfinished request in any group, so {agrees(who, 'it waits', 'they wait')} for nobody.")
         lag = [p for r in ranks for p in case.graph.lagging.get(r, ())]
         if lag:
             note = tell.lag(ranks, lag[0])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling, user_frame
 from hangview.engine.waits import Place
-from hangview.engine.words import compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
@@ -51,11 +51,12 @@ def mismatch(case: Case, tell: Telling, place: Place, found: Mismatch, role: Rol
     if role is Role.NOTE:
         summary += "; the call is over all the same" + (f", and {calls - 1} more like it" if calls > 1 else "")
     who = tell.ranks(ranks)
+    most = tell.ranks(found.sides[0].ranks)
     evidence = tell.sides(place, found.sides)
     steps = [
         f"All requests of {op} {place[2]} in {group.label} are lined up by sequence number.",
         *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {_request(s.op, s.text)}." for s in found.sides),
-        f"{tell.ranks(found.sides[0].ranks)} is the majority, so {who} is where to look first."
+        f"{most} {agrees(most, 'is', 'are')} the majority, so {who} {agrees(who, 'is', 'are')} where to look first."
         if found.minority
         else "No side is a majority, so nobody is named.",
     ]
@@ -67,6 +68,37 @@ def mismatch(case: Case, tell: Telling, place: Place, found: Mismatch, role: Rol
 
 def _request(op: str, text: str) -> str:
     return f"{op} of {text}" if text else op
+
+
+def other_apis(case: Case, tell: Telling) -> list[Finding]:
+    """Unfinished calls that members make through different API functions: the same call on the wire, so only a note.
+
+    ``all_gather`` into a list may go out as one ``all_gather_into_tensor`` (torch records ``_all_gather_base``), and so on.
+    """
+    out = []
+    for (group_id, seq), stall in sorted(case.stalls.items()):
+        by_name: dict[str, set[int]] = {}
+        for row in stall.rows:
+            by_name.setdefault(case.records.ops[row["op"]].name, set()).add(row["rank"])
+        kinds = {(op.library, op.family) for op in (case.records.ops[row["op"]] for row in stall.rows)}
+        if len(by_name) < 2 or len(kinds) > 1 or stall.mismatch is not None:
+            continue  # recorders have names of their own: between two of them a name tells nothing
+        (most, others), *odd = sorted(by_name.items(), key=lambda item: (-len(item[1]), min(item[1])))
+        ranks = tuple(sorted(set().union(*(said for _, said in odd)) - others))
+        if not ranks:
+            continue  # each of them recorded the parts of a batch
+        group, who = case.groups[group_id], tell.ranks(ranks)
+        through = "; ".join(f"{tell.ranks(said)} through {name}" for name, said in [(most, others), *odd])
+        call = f"{stall.family} {seq} of {group.label}"
+        out.append(
+            Finding(
+                Kind.DIFFERENT_CALL_SITE, Role.NOTE, ranks, tuple(sorted(others)), group.id, COLLECTIVE, seq, stall.family,
+                Side.HOST, f"{call} is requested through different functions, the same call on the wire: {through}", (),
+                compare_first(Kind.DIFFERENT_CALL_SITE, who),
+                ("that this keeps the call from completing: sizes and dtypes agree",),
+            )
+        )  # fmt: skip
+    return out
 
 
 def call_site(case: Case, tell: Telling, shift: Shift, role: Role, others: Sequence[int]) -> Finding:

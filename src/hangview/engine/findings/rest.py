@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
-from hangview.engine.findings.differing import call_site, mismatch
+from hangview.engine.findings.differing import call_site, mismatch, other_apis
 from hangview.engine.waits import Arrow, Edge, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -42,6 +42,7 @@ def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]
     ]
     told = {f.ranks for f in so_far if f.kind is Kind.DIFFERENT_CALL_SITE}
     out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in case.shifts if (shift.rank,) not in told]
+    out += other_apis(case, tell)
     out += [_late(case, tell, late) for late in case.late]
     out += [_dispute(case, tell, dispute, so_far) for dispute in case.disputes]
     return out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.waits import Edge, End, Place
-from hangview.engine.words import compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
                 compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
                 (
                     f"{tell.ranks(waiters)} requested {call}; the request is not over.",
-                    f"{who} is a member, and nothing tells whether it requested it: {why}.",
-                    "So the rank cannot be named; finding its dump or its log is the next step.",
+                    f"{who} {agrees(who, 'is a member', 'are members')}, and nothing tells of a request: {why}.",
+                    "So nobody can be named here; finding the missing dumps or logs is the next step.",
                 ),
             )
         )  # fmt: skip
