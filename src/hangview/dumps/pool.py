@@ -18,6 +18,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
+from hangview.dumps.decode.known import Known
 from hangview.dumps.read import failed
 from hangview.dumps.worker import READY, read_together
 from hangview.schema import SourceStatus
@@ -67,10 +68,11 @@ def read_all(files: Sequence[Found], options: ReadOptions, done: Done, cancelled
             pool = _Pool(options.limits, stack)
             if pool.start(number):
                 files = pool.run(_tasks(files, number), done, cancelled)
+    known = Known(options.limits)
     for found in files:
         if cancelled():
             raise Cancelled
-        done(list(zip((found,), read_together((found,), options.limits), strict=True)))
+        done(list(zip((found,), read_together((found,), options.limits, known), strict=True)))
 
 
 def _workers(asked: int | None, total: int) -> int:

@@ -20,6 +20,7 @@ from hangview.text import size as size_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hangview.dumps.decode.known import Known
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.facts import Facts
     from hangview.schema import Limits
@@ -42,8 +43,11 @@ class FileRead:
     opened: bool = True  #: its bytes were seen; False for an I/O error or a missing permission
 
 
-def read_file(found: Found, limits: Limits) -> tuple[FileRead, ...]:
-    """Read one file whole and decode it; several results for a bundle. Never raises for what is in the file."""
+def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple[FileRead, ...]:
+    """Read one file whole and decode it; several results for a bundle. Never raises for what is in the file.
+
+    ``known`` is shared by files of one job; without it each is read as if it were the only one.
+    """
     try:
         with os.fdopen(open_regular(found.path), "rb") as file:
             head = file.read(HEAD)
@@ -58,29 +62,29 @@ def read_file(found: Found, limits: Limits) -> tuple[FileRead, ...]:
                 return (failed(found, SourceStatus.REFUSED, _too_large(total, limit)),)
             if packed:
                 file.seek(0)
-                return tuple(_unpacked(found, file, form, limits))
+                return tuple(_unpacked(found, file, form, limits, known))
             data = head + file.read(limit + 1 - len(head))
     except OSError as error:
         return (replace(failed(found, SourceStatus.UNREADABLE, error.strerror or str(error)), opened=False),)
     except MemoryError:
         return (failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to read it"),)
-    return (read_bytes(found, data, limits),)
+    return (read_bytes(found, data, limits, known),)
 
 
-def _unpacked(found: Found, file: BinaryIO, form: Form, limits: Limits) -> Iterator[FileRead]:
+def _unpacked(found: Found, file: BinaryIO, form: Form, limits: Limits, known: Known | None) -> Iterator[FileRead]:
     """The dumps of a compressed file or bundle, and a line for what is wrong with the whole."""
     members = 0
     try:
         for piece in pieces(file, form, limits):
             members += bool(piece.name)
-            yield _read_piece(found, piece, limits)
+            yield _read_piece(found, piece, limits, known)
     except Unusable as error:
         status = SourceStatus.REFUSED if error.limit else SourceStatus.CUT if members else SourceStatus.UNREADABLE
         reason = f"{error}; {count(members, 'member was', 'members were')} read before" if members else str(error)
         yield FileRead(found, SourceKind.OTHER, status, reason)
 
 
-def _read_piece(found: Found, piece: Piece, limits: Limits) -> FileRead:
+def _read_piece(found: Found, piece: Piece, limits: Limits, known: Known | None) -> FileRead:
     if piece.name:
         found = replace(found, shown=f"{found.shown}:{piece.name}", size=len(piece.data or b""))
         kind, reason = kind_of(_name(found))
@@ -94,7 +98,7 @@ def _read_piece(found: Found, piece: Piece, limits: Limits) -> FileRead:
     form = form_of(piece.data[:HEAD])
     if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
         return _no_dump(found, form)
-    result = read_bytes(found, piece.data, limits)
+    result = read_bytes(found, piece.data, limits, known)
     if piece.reason is not None:
         result = replace(result, reason=f"{piece.reason}; {result.reason}" if result.reason else piece.reason)
     return result
@@ -104,10 +108,10 @@ def _name(found: Found) -> str:
     return re.split("[/:]", found.shown)[-1]
 
 
-def read_bytes(found: Found, data: bytes, limits: Limits) -> FileRead:
+def read_bytes(found: Found, data: bytes, limits: Limits, known: Known | None = None) -> FileRead:
     """Decode the bytes of one dump."""
     try:
-        decoded = decode(data, limits)
+        decoded = decode(data, limits, known)
         facts = facts_of(decoded)
     except Refused as error:
         return failed(found, SourceStatus.REFUSED, f"refused: {error}" if "refuse" not in str(error) else str(error))

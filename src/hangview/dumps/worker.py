@@ -12,6 +12,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+from hangview.dumps.decode.known import Known
 from hangview.dumps.interning import share_tables
 from hangview.dumps.read import read_file
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 READY = "ready"
 
 
-def read_together(files: Sequence[Found], limits: Limits) -> list[tuple[FileRead, ...]]:
+def read_together(files: Sequence[Found], limits: Limits, known: Known | None = None) -> list[tuple[FileRead, ...]]:
     """Read files one by one; those that could be decoded share their tables."""
-    results = [read_file(found, limits) for found in files]
+    results = [read_file(found, limits, known) for found in files]
     decoded = [result.decoded for group in results for result in group if result.decoded is not None]
     shared = iter(share_tables(decoded))
     return [tuple(r if r.decoded is None else replace(r, decoded=next(shared)) for r in group) for group in results]
@@ -45,9 +46,12 @@ def serve(handle: int, address_space: int) -> None:
     gc.disable()  # nothing here has cycles, and a collection walks over everything decoded so far
     with Connection(handle) as connection:
         connection.send(READY)
+        known: Known | None = None
         while (task := _receive(connection)) is not None:
             files, limits = task
-            connection.send(read_together(files, limits))
+            if known is None or known.limits != limits:
+                known = Known(limits)
+            connection.send(read_together(files, limits, known))
 
 
 def _receive(connection: Connection) -> tuple[Sequence[Found], Limits] | None:

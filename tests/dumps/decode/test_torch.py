@@ -11,6 +11,7 @@ import pytest
 
 from hangview.dumps.decode import rows as fast
 from hangview.dumps.decode.columns import Column, Finished, Tables, from_entries
+from hangview.dumps.decode.known import Known
 from hangview.dumps.decode.machine import interpret
 from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, NONE, RawConfig, RawStatus
 from tests.dumps.decode.sample import CONFIG, LIMITS, STATUS, T0, check, dump, entry, frames, read
@@ -175,7 +176,7 @@ def test_equal_frames_that_are_not_shared_give_one_stack():
 def interpreted(data: bytes) -> tuple[dict[str, Column], Finished]:
     """What the slow way makes of a dump."""
     top = interpret(data, LIMITS).root()
-    tables = Tables(LIMITS, len(data))
+    tables = Tables(LIMITS, len(data), Known(LIMITS))
     columns, _ = from_entries(top["entries"] if isinstance(top, dict) else top, tables)
     return columns, tables.finish()
 
@@ -184,7 +185,7 @@ def interpreted(data: bytes) -> tuple[dict[str, Column], Finished]:
 def test_regular_dumps_take_the_fast_way(make):
     """It is an optimisation, so only its being taken can be seen to fail: the results are the same."""
     data = dump_bytes(make(400))
-    result = fast.decode_rows(data, LIMITS)
+    result = fast.decode_rows(data, LIMITS, Known(LIMITS))
     assert result is not None
     columns, finished = interpreted(data)
     fast_finished = result.tables.finish()
@@ -201,7 +202,7 @@ def test_rows_are_read_in_blocks(monkeypatch):
     monkeypatch.setattr(cursors, "_BLOCK", 7)
     top = dump(123)
     data = dump_bytes(top)
-    assert fast.decode_rows(data, LIMITS) is not None
+    assert fast.decode_rows(data, LIMITS, Known(LIMITS)) is not None
     check(read(data), top["entries"])
 
 
@@ -215,7 +216,7 @@ def test_a_size_whose_bytes_look_like_the_next_key():
         e["input_sizes"] = [[number, i], [number * 65536 + 5], [number, number]]
     data = dump_bytes({"version": "2.10", "entries": entries})
     assert data.count(number.to_bytes(2, "little")) >= 5 * (len(entries) - 1)
-    result = fast.decode_rows(data, LIMITS)
+    result = fast.decode_rows(data, LIMITS, Known(LIMITS))
     assert result is not None
     check(read(data), entries)
 

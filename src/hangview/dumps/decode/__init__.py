@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hangview.dumps.decode import keys
 from hangview.dumps.decode.columns import Tables, from_entries
 from hangview.dumps.decode.header import read_header, split
+from hangview.dumps.decode.known import Known
 from hangview.dumps.decode.machine import interpret, refuse_text_pickle
 from hangview.dumps.decode.rows import Rows, decode_rows
 from hangview.dumps.decode.text import read_json
@@ -36,8 +37,8 @@ _PICKLE_STARTS = (
 _JSON_STARTS = tuple(b'{"' + k.encode() + b'"' for k in sorted(keys.DUMP_KEYS))
 
 
-def decode(data: bytes, limits: Limits) -> Decoded:
-    """Decode one dump.
+def decode(data: bytes, limits: Limits, known: Known | None = None) -> Decoded:
+    """Decode one dump. ``known`` remembers what it has in common with others; give the same one to all of them.
 
     A file that ends early gives its whole entries and ``complete=False``. Entries without ``process_group`` (versions before
     2.0) get the label (str(pg_id), ""), which is also how their ``pg_config`` names groups. Raises NotADump if the bytes are
@@ -45,16 +46,19 @@ def decode(data: bytes, limits: Limits) -> Decoded:
     """
     if len(data) > limits.file_bytes:
         raise Refused(f"has {len(data):,} bytes, more than the limit of {limits.file_bytes:,}; --max-file-size raises it")
+    if known is None or known.limits != limits:
+        known = Known(limits)
+    known.begin()
     collecting = gc.isenabled()
     gc.disable()  # no value here can refer to itself; collecting while millions are made costs five times the decoding
     try:
-        return _decode(data, limits, wrappers=0)
+        return _decode(data, limits, known, wrappers=0)
     finally:
         if collecting:
             gc.enable()
 
 
-def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
+def _decode(data: bytes, limits: Limits, known: Known, wrappers: int) -> Decoded:
     if not data:
         raise NotADump("the file is empty")
     notes: list[str] = []
@@ -63,26 +67,26 @@ def _decode(data: bytes, limits: Limits, wrappers: int) -> Decoded:
         notes.append(f"its last {len(data) - len(short):,} bytes are zeros")
         data = short
     if data[:1] == b"\x80":
-        return _decode_pickle(data, limits, wrappers, notes)
+        return _decode_pickle(data, limits, known, wrappers, notes)
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"{", b"["):
         root, stop = read_json(data, limits)
         if stop is not None:
             notes.append(f"stops being JSON at character {stop:,}; what came before is kept")
         if stop is not None and not root and _is_start_of(data, _JSON_STARTS):
-            return _assemble({}, [], 0, limits, notes, complete=False, encoding="json", has_key=False)
+            return _assemble({}, [], 0, limits, known, notes, complete=False, encoding="json", has_key=False)
         top, entries, has_key = split(root, cut_pickle=False)
-        return _assemble(top, entries, len(data), limits, notes, complete=stop is None, encoding="json", has_key=has_key)
+        return _assemble(top, entries, len(data), limits, known, notes, complete=stop is None, encoding="json", has_key=has_key)
     if start == b'"':
         root, _ = read_json(data, limits)
         if type(root) is str:
-            return _unwrap(root.encode("utf-8", "replace"), limits, wrappers, notes, "json of text", complete=True)
+            return _unwrap(root.encode("utf-8", "replace"), limits, known, wrappers, notes, "json of text", complete=True)
     refuse_text_pickle(data)
     raise NotADump("not a flight-recorder dump")
 
 
-def _decode_pickle(data: bytes, limits: Limits, wrappers: int, notes: list[str]) -> Decoded:
-    rows = decode_rows(data, limits)
+def _decode_pickle(data: bytes, limits: Limits, known: Known, wrappers: int, notes: list[str]) -> Decoded:
+    rows = decode_rows(data, limits, known)
     if rows is not None:
         return _finish(rows, limits, notes, "pickle 2")
     machine = interpret(data, limits)
@@ -93,13 +97,13 @@ def _decode_pickle(data: bytes, limits: Limits, wrappers: int, notes: list[str])
     if type(root) in (bytes, str):
         kind = "bytes" if type(root) is bytes else "text"
         inner = root if type(root) is bytes else root.encode()
-        return _unwrap(inner, limits, wrappers, notes, f"{encoding} of {kind}", complete=complete)
+        return _unwrap(inner, limits, known, wrappers, notes, f"{encoding} of {kind}", complete=complete)
     if not complete and not root and not machine.damage and _is_start_of(data, _PICKLE_STARTS):
-        return _assemble({}, [], 0, limits, notes, complete=False, encoding=encoding, has_key=False)
+        return _assemble({}, [], 0, limits, known, notes, complete=False, encoding=encoding, has_key=False)
     if data == b"\x80\x02](e.":  # an empty recorder of torch 2.2
-        return _assemble({}, [], 0, limits, notes, complete=True, encoding=encoding)
+        return _assemble({}, [], 0, limits, known, notes, complete=True, encoding=encoding)
     top, entries, has_key = split(root, cut_pickle=not complete)
-    return _assemble(top, entries, len(data), limits, notes, complete=complete, encoding=encoding, has_key=has_key)
+    return _assemble(top, entries, len(data), limits, known, notes, complete=complete, encoding=encoding, has_key=has_key)
 
 
 def _is_start_of(data: bytes, starts: tuple[bytes, ...]) -> bool:
@@ -107,10 +111,12 @@ def _is_start_of(data: bytes, starts: tuple[bytes, ...]) -> bool:
     return len(data) > 1 and any(start.startswith(data) or data.startswith(start) for start in starts)
 
 
-def _unwrap(data: bytes, limits: Limits, wrappers: int, notes: list[str], encoding: str, *, complete: bool) -> Decoded:
+def _unwrap(
+    data: bytes, limits: Limits, known: Known, wrappers: int, notes: list[str], encoding: str, *, complete: bool
+) -> Decoded:
     if wrappers >= MAX_WRAPPERS:
         raise Refused(f"is wrapped more than {MAX_WRAPPERS} times")
-    inner = _decode(data, limits, wrappers + 1)
+    inner = _decode(data, limits, known, wrappers + 1)
     return replace(inner, complete=complete and inner.complete, encoding=encoding, notes=(*notes, *inner.notes))
 
 
@@ -119,6 +125,7 @@ def _assemble(
     entries: list[Any],
     size: int,
     limits: Limits,
+    known: Known,
     notes: list[str],
     *,
     complete: bool,
@@ -127,7 +134,7 @@ def _assemble(
 ) -> Decoded:
     if len(entries) > limits.entries:
         raise Refused(f"has {len(entries):,} entries, more than the limit of {limits.entries:,}; --max-entries raises it")
-    tables = Tables(limits, size)
+    tables = Tables(limits, size, known)
     columns, present = from_entries(entries, tables)
     decoded = _finish(Rows(complete, top, columns, tables, present), limits, notes, encoding)
     return decoded if has_key else replace(decoded, has_entries_key=False)

@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from hangview.dumps.decode import keys
 from hangview.dumps.decoded import BOOL_COLUMNS, INT_COLUMNS, NONE, NotADump, Refused
-from hangview.schema import Signature, StackFrame, Thread
+from hangview.schema import Signature, Thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hangview.schema import Limits
+    from hangview.dumps.decode.known import Key, Known
+    from hangview.schema import Limits, StackFrame
 
 Column = npt.NDArray[Any]
 Entry = dict[Any, Any]
@@ -71,12 +72,13 @@ _Seen = dict[int, tuple[Any, int]]
 class Tables:
     """The tables of one dump while it is read. Each method takes a value as it is in the dump and gives an id."""
 
-    def __init__(self, limits: Limits, size: int) -> None:
+    def __init__(self, limits: Limits, size: int, known: Known) -> None:
+        self.known = known
         self.ops, self.labels, self.threads = Table(), Table(), Table()
         self._longest = limits.string_bytes
         self._elements_left = size + _SPARE_ELEMENTS  # every element that is written out takes a byte or more
         self._sizes, self._dtypes, self._signatures = Table(), Table(), Table()
-        self._frames, self._stacks = Table(), Table()
+        self._stacks = Table()  # by the numbers of frames that ``known`` gives
         self._stacks[()]  # id 0 is "none recorded"
         # id(list or dict) -> itself, to keep it alive, and the id it got. One object may be two things: () is sizes and dtypes.
         self._texts: dict[str, str] = {}  # text that is not ASCII -> the same without half characters
@@ -108,15 +110,20 @@ class Tables:
         known = self._seen_stacks.get(id(frames))
         if known is not None:
             return known[1]
-        if type(frames) not in _SEQUENCES:
-            raise NotADump(f"an entry's frames are {_kind(frames)}")
-        n = self.stack_of(map(self.frame, frames))
+        n = self._stacks[self.key(frames)]
         self._seen_stacks[id(frames)] = frames, n
         return n
 
-    def stack_of(self, frames: Iterable[int]) -> int:
-        """Of the ids of frames, innermost first."""
-        return self._stacks[tuple(frames)]
+    def stack_of(self, key: Key) -> int:
+        return self._stacks[key]
+
+    def key(self, frames: Any) -> Key:
+        """The numbers of a stack's frames, as ``known`` has them."""
+        if frames is None:
+            return ()
+        if type(frames) not in _SEQUENCES:
+            raise NotADump(f"an entry's frames are {_kind(frames)}")
+        return tuple(map(self.frame, frames))
 
     def frame(self, frame: Any) -> int:
         known = self._seen_frames.get(id(frame))
@@ -125,22 +132,22 @@ class Tables:
         if type(frame) is not dict:
             raise NotADump(f"a stack frame is {_kind(frame)}")
         line = to_int(frame.get("line"), "line")
-        n = self._frames[
+        key = (
             self._text(frame.get("name"), "frame's name"),
             self._text(frame.get("filename"), "frame's filename"),
             0 if line == NONE else line,
-        ]
+        )
+        n = self.known.frames.setdefault(key, len(self.known.frames))
         self._seen_frames[id(frame)] = frame, n
         return n
 
     def finish(self) -> Finished:
         sizes, dtypes = list(self._sizes), [*self._dtypes, None]  # dtypes id -1 is "not recorded"
-        frames = [StackFrame(*f) for f in self._frames]
         return Finished(
             tuple(self.ops),
             tuple(self.labels),
             tuple(Signature(sizes[a], dtypes[b], sizes[c], dtypes[d]) for a, b, c, d in self._signatures),
-            tuple(tuple(map(frames.__getitem__, stack)) for stack in self._stacks),
+            tuple(map(self.known.stacks.__getitem__, self._stacks)),
             tuple(Thread(*t) for t in self.threads),
         )
 

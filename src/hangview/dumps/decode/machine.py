@@ -94,7 +94,7 @@ class Machine:
         self.mid_value = False
         self.memo: list[Any] = []
         self.levels: list[list[Any]] = [[]]  # the stack, divided by its marks, outermost first
-        self._room = container_limit(limits)
+        self.room = container_limit(limits)
         self._rest: bytes | None = None  # of a pickle that is one string, cut
 
     def root(self) -> Any:
@@ -107,7 +107,7 @@ class Machine:
         """Read on. Raises Refused if the bytes ask for code or go past a limit. Bad UTF-8 becomes U+FFFD."""
         size = len(data)
         depth, longest = self.limits.depth, self.limits.string_bytes
-        room, memo, marks = self._room, self.memo, self.levels
+        room, memo, marks = self.room, self.memo, self.levels
         stack = marks.pop()
         append = stack.append
         try:
@@ -275,7 +275,7 @@ class Machine:
             if pos + _LONGEST <= size:
                 self.damage = f"a value that was never written (byte {pos})"
         self.mid_value = pos < size
-        self._room = room
+        self.room = room
         marks.append(stack)
 
 

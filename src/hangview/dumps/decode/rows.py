@@ -17,6 +17,7 @@ import numpy as np
 from hangview.dumps.decode import keys
 from hangview.dumps.decode.columns import Column, Entry, Tables, finite, first_of, from_entries, scaled, state_code
 from hangview.dumps.decode.cursors import Bools, Fields, OtherLayoutError, read_fields
+from hangview.dumps.decode.known import KnownStack
 from hangview.dumps.decode.machine import Machine, interpret
 from hangview.dumps.decode.spans import Ints, Span, find_all
 from hangview.dumps.decoded import NONE
@@ -24,6 +25,7 @@ from hangview.dumps.decoded import NONE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hangview.dumps.decode.known import Key, Known
     from hangview.schema import Limits
 
 #: Below this, interpreting is as fast.
@@ -43,16 +45,16 @@ class Rows(NamedTuple):
     keys: set[Any]
 
 
-def decode_rows(data: bytes, limits: Limits) -> Rows | None:
+def decode_rows(data: bytes, limits: Limits, known: Known) -> Rows | None:
     """The dump's header and columns, or None if it is not in the layout that torch's own pickler writes."""
     try:
-        return _decode(data, limits)
+        return _decode(data, limits, known)
     except (OtherLayoutError, ValueError, IndexError, KeyError, OverflowError, TypeError):
         # Whatever is odd, even a limit: the interpreter says so about the file as it is.
         return None
 
 
-def _decode(data: bytes, limits: Limits) -> Rows:
+def _decode(data: bytes, limits: Limits, known: Known) -> Rows:
     starts = _find_starts(data)
     if len(starts) < MIN_ROWS or len(starts) >= limits.entries:
         raise OtherLayoutError
@@ -80,22 +82,27 @@ def _decode(data: bytes, limits: Limits) -> Rows:
             starts[rest].tolist(), ends[rest].tolist(), stops, new_stack[rest].tolist(), strict=True
         )
     ]
-    _feed(machine, pieces)
+    _feed(machine, pieces, new_stack[rest].tolist(), known)
     if any(machine.memo[_memo_id(token)] != key for key, token in tokens.items()):
         raise OtherLayoutError
     entries = _entries_of(machine.root())
     lost = len(rest) + 1 - len(entries)
     if lost not in ((0,) if machine.complete else (0, 1)):
         raise OtherLayoutError
-    return _join(fields, new_stack, rest.tolist(), entries, machine, Tables(limits, len(data)))
+    return _join(fields, new_stack, rest.tolist(), entries, machine, Tables(limits, len(data), known))
 
 
-def _feed(machine: Machine, pieces: list[bytes]) -> None:
+def _feed(machine: Machine, pieces: list[bytes], stack_only: list[bool], known: Known) -> None:
     """Interpret rows one by one; each must end where the next one can start, or the rows between them meant something else."""
     depth = len(machine.levels)
-    for piece in pieces[:-1]:
-        before = len(machine.levels[-1])
-        machine.feed(piece)
+    known.share_frames(machine.memo, 0)
+    for piece, new_stack in zip(pieces[:-1], stack_only, strict=False):
+        before, size = len(machine.levels[-1]), len(machine.memo)
+        if new_stack:
+            known.feed(machine, piece)
+        else:
+            machine.feed(piece)
+            known.share_frames(machine.memo, size)
         if machine.damage or len(machine.levels) != depth or len(machine.levels[-1]) != before + 1 or machine.mid_value:
             raise OtherLayoutError
     machine.feed(pieces[-1])
@@ -131,7 +138,7 @@ def _memo_id(token: bytes) -> int:
 
 def _entries_of(root: Any) -> list[Entry]:
     entries = root if type(root) is list else root.get(keys.ENTRIES) if type(root) is dict else None
-    if type(entries) is not list or not all(type(e) is dict for e in entries):
+    if type(entries) is not list or not all(isinstance(e, dict) for e in entries):
         raise OtherLayoutError
     return entries
 
@@ -153,7 +160,7 @@ def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry
         if not new_stack[row]:
             whole.append((row + 1, entry))
         elif entry.keys() == {keys.FRAMES}:
-            stacks.append((row + 1, tables.stack(entry[keys.FRAMES])))
+            stacks.append((row + 1, tables.stack_of(_key(entry, tables))))
         else:
             raise OtherLayoutError
     columns, present = from_entries([entry for _, entry in whole], tables)
@@ -181,6 +188,15 @@ def _join(fields: Fields, new_stack: Bools, rest: list[int], entries: list[Entry
     root = machine.root()
     header = {} if type(root) is list else {k: v for k, v in root.items() if k != keys.ENTRIES}
     return Rows(machine.complete, header, result, tables, present)
+
+
+def _key(entry: Entry, tables: Tables) -> Key:
+    """The stack of an entry that has nothing else."""
+    if type(entry) is not KnownStack:
+        return tables.key(entry[keys.FRAMES])
+    if entry.key is None:
+        entry.key = tables.key(entry[keys.FRAMES])
+    return entry.key
 
 
 class _Ids:
@@ -255,8 +271,16 @@ class _Ids:
         if not known.any():
             return np.zeros(len(known), np.int64)
         codes = np.where(known, span.ids, span.ids[known.argmax()])
-        frame = _FrameIds(self.tables, self.memo).__getitem__
-        return self._dense(codes, len(span.values), lambda i: self.tables.stack_of(map(frame, _GET.findall(span.values[i]))))
+        return self._dense(codes, len(span.values), lambda i: self.tables.stack_of(self._stack(span.values[i])))
+
+    def _stack(self, raw: bytes) -> Key:
+        known = self.tables.known
+        key = known.run(raw, self.memo)
+        if key is None:
+            places = tuple(map(_memo_id, _GET.findall(raw)))
+            key = tuple(self.tables.frame(self.memo[i]) for i in places)
+            known.learn_run(raw, places, self.memo, key)
+        return key
 
     def _signature(self, raw: bytes) -> int:
         parts = _lists(raw, self.memo)
@@ -265,17 +289,6 @@ class _Ids:
             raise OtherLayoutError
         lists = dict(zip(order, parts[::2], strict=True))
         return self.tables.signature(*(lists.get(k) for k in keys.LISTS))
-
-
-class _FrameIds(dict[bytes, int]):
-    """Memo get of a frame -> the frame's id."""
-
-    def __init__(self, tables: Tables, memo: list[Any]) -> None:
-        self.tables, self.memo = tables, memo
-
-    def __missing__(self, token: bytes) -> int:
-        n = self[token] = self.tables.frame(self.memo[_memo_id(token)])
-        return n
 
 
 def _lists(raw: bytes, memo: list[Any]) -> list[Any]:
