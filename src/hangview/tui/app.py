@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
-from textual.events import Key, MouseDown
+from textual.events import Key, MouseDown, Paste
 
 from hangview.cli_errors import Exit, exit_code
 from hangview.text import count
@@ -19,6 +19,7 @@ from hangview.tui.ending import Ending
 from hangview.tui.main.base import REST
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.text.common import seconds
+from hangview.tui.typeahead import TypeAhead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [
         "main/main.tcss", "main/prompt.tcss", "prose_view.tcss", "grid/grid.tcss", "grid/map.tcss", "dialogs/dialogs.tcss",
+        "worksheet/worksheet.tcss",  # read with the rest: a sheet that comes later has everything styled anew
     ]  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.ALWAYS)
     ENABLE_COMMAND_PALETTE = False
@@ -67,6 +69,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._progress = ""
         self._ending = Ending(lambda number: self.end(128 + number), self.keep)
         self._mouse_on = ui.mouse
+        self._ahead = TypeAhead(self, super().on_event)
         self._ended = False
         self._sheet: WorksheetScreen | None = None
 
@@ -89,11 +92,15 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._ending.disarm()
 
     async def on_event(self, event: Event) -> None:
-        if isinstance(event, Key | MouseDown):
+        if isinstance(event, Key | Paste | MouseDown) and not event.is_forwarded:
             if self._ended:
                 return  # typed ahead while the screens close: there is nothing left that could answer
             self.main.following = False  # from now on nothing moves but by hand
+            if not isinstance(event, MouseDown):
+                await self._ahead.take(event)
+                return
         await super().on_event(event)
+        await self._ahead.came_back(event)
 
     # Looking at files
 
@@ -249,6 +256,7 @@ class HangviewApp(App[int], inherit_bindings=False):
     def end(self, code: int) -> None:
         """Keep the draft, stop the threads and go; a look that is still going on is left to its daemon thread."""
         self._ended = True
+        self._ahead.drop()
         self.keep()
         if self._looker is not None:
             self._looker.stop()

@@ -17,6 +17,6 @@ class ClosingOnce(ModalScreen[Result], inherit_bindings=False):
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         if self._answered:
-            return AwaitComplete()
+            return AwaitComplete()  # of nothing: complete already, whoever awaits it goes on at once
         self._answered = True
         return super().dismiss(result)

@@ -141,6 +141,8 @@ class Looker:
             if self._end.is_set():
                 return
             self._look()
+            if not self._looked.is_set():
+                import hangview.tui.worksheet.screen  # noqa: F401 - a sixth of a second that w then does not take
             self._looked.set()
 
     def _look(self) -> None:

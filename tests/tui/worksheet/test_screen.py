@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input, TextArea
 
-from hangview.tui.worksheet.fields import FieldBox, TextBox
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
@@ -52,17 +51,20 @@ async def form(
         yield app, app.sheet, pilot
 
 
-def at(sheet: WorksheetScreen, key: str) -> FieldBox:
-    box = sheet.form.box(key)
-    assert box is not None, key
-    return box
+def dialog_text(app: Host) -> str:
+    """The words inside the frame of the dialog on top, as one line: what shows beside the frame is not the dialog's."""
+    inside = [row.split("│")[1] for row in screen_text(app).splitlines() if row.count("│") == 2]
+    return re.sub(r"\s+", " ", " ".join(inside))
+
+
+def rows_of(sheet: WorksheetScreen, key: str) -> str:
+    """The rows of a field as they are drawn."""
+    return sheet.form.shown(key)
 
 
 def value(sheet: WorksheetScreen, key: str) -> str:
-    """What the control of a one-line field shows."""
-    control = at(sheet, key).control
-    assert isinstance(control, Input)
-    return control.value
+    """What a one-line field shows behind its label."""
+    return rows_of(sheet, key).splitlines()[0][32:]
 
 
 def mark(sheet: WorksheetScreen, key: str) -> Mark:
@@ -95,15 +97,18 @@ async def test_every_section_and_field_can_be_reached(tmp_path: Path, size: tupl
             await pilot.pause()
             assert f" {number}. " in screen_text(app)
         await pilot.press("g", "tab")
-        keys = [box.field.key for box in sheet.form.boxes]
+        keys = [field.key for field in sheet.session.sheet if not field.hidden]
         reached = []
-        for _ in range(len(keys) + 2):  # the checklist has three lines to tick
-            focused = app.focused
+        for _ in sheet.form.stops:  # a checklist has a stop for each of its lines and one for a text
+            focused, at = app.focused, sheet.form.at
             assert focused is not None
-            reached.append(next(box.field.key for box in sheet.form.boxes if box in focused.ancestors))
+            assert at is not None
+            reached.append(at.key)
             assert sheet.form.region.contains_region(focused.region)
             await pilot.press("tab")
         assert list(dict.fromkeys(reached)) == keys
+        assert sheet.form.at is not None
+        assert sheet.form.at.key == keys[0]  # round the end
 
 
 async def test_blank_prefilled_and_typed_look_different_without_colour(tmp_path: Path) -> None:
@@ -195,7 +200,7 @@ async def test_a_file_of_someone_else_is_replaced_only_when_told_so(tmp_path: Pa
         await pilot.press("s", "enter")
         await pilot.pause()
         assert path.read_text() == "Bob's\n"
-        assert "is not from this worksheet" in re.sub(r"\s*│\s*│\s*", " ", screen_text(app).replace("\n", " "))
+        assert "is not from this worksheet" in dialog_text(app)
         await pilot.press("enter", "enter")  # a second enter is no answer
         assert path.read_text() == "Bob's\n"
         await pilot.press("r")
@@ -221,7 +226,7 @@ async def test_a_save_that_fails_says_why_and_offers_another_place(tmp_path: Pat
         app.screen.query_one(Input).value = "nowhere/sheet.md"
         await pilot.press("enter")
         await pilot.pause()
-        assert "the folder does not exist" in re.sub(r"\s*│\s*│\s*", " ", screen_text(app).replace("\n", " "))
+        assert "the folder does not exist" in dialog_text(app)
         assert app.screen.query_one(Input).value == "sheet.md"
         await pilot.press("enter")
         await pilot.pause()
@@ -300,7 +305,7 @@ async def test_new_evidence_fills_an_untouched_form_by_itself(tmp_path: Path) ->
 
 async def test_new_evidence_never_touches_what_is_being_typed(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
-        at(sheet, "missing").control.focus()
+        sheet.form.enter("missing")
         await pilot.press(*"node", "space", *"down")
         area = app.focused
         assert isinstance(area, TextArea)
@@ -318,7 +323,7 @@ async def test_new_evidence_never_touches_what_is_being_typed(tmp_path: Path) ->
         assert sheet.session.changes == ()
         assert sheet.session.sheet["missing"].typed == area.text
         assert sheet.session.sheet["missing"].prefilled == prefill(OTHER)["missing"].prefilled
-        assert "rank 2: no file of rank 2" in at(sheet, "missing").query(Lines).first().text
+        assert "rank 2: no file of rank 2" in rows_of(sheet, "missing")
 
 
 async def test_changes_that_are_unticked_are_left_and_not_offered_again(tmp_path: Path) -> None:
@@ -346,16 +351,17 @@ async def test_a_finding_is_sent_before_and_while_the_form_is_shown(tmp_path: Pa
         await pilot.pause()
         app.sheet.add_finding(second)
         await pilot.pause()
-        assert second.summary in at(app.sheet, "hypothesis.3").query(Lines).first().text
+        assert second.summary in " ".join(rows_of(app.sheet, "hypothesis.3").split())
         await pilot.press("h")
-        assert app.focused is at(app.sheet, "hypothesis.4").control
+        assert app.sheet.form.at is not None
+        assert app.sheet.form.at.key == "hypothesis.4"
         await pilot.press(*"mine")
         assert app.sheet.session.sheet["hypothesis.4"].typed == "mine"
 
 
 async def test_choices_ticks_and_undo(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
-        at(sheet, "restore").control.focus()
+        sheet.form.enter("restore")
         await pilot.press("down", "space")
         await pilot.pause()
         assert sheet.session.sheet["restore"].typed == "restored, not verified"
@@ -365,12 +371,12 @@ async def test_choices_ticks_and_undo(tmp_path: Path) -> None:
         await pilot.press("backspace")
         await pilot.pause()
         assert mark(sheet, "restore") is Mark.BLANK
-        at(sheet, "trials").control.focus()
+        sheet.form.enter("trials")
         await pilot.press("space", "tab", "space", "space")
         await pilot.pause()
         assert [item.checked for item in sheet.session.sheet["trials"].items] == [True, False, False]
         assert "[x] groups were made" in screen_text(app)
-        at(sheet, "backend").control.focus()
+        sheet.form.enter("backend")
         await pilot.press("end", *"-patched")
         assert mark(sheet, "backend") is Mark.EDITED
         await pilot.press("ctrl+z")
@@ -379,11 +385,12 @@ async def test_choices_ticks_and_undo(tmp_path: Path) -> None:
 
 
 async def test_an_emptied_prefilled_line_says_again_what_the_evidence_says(tmp_path: Path) -> None:
-    async with form(tmp_path) as (_, sheet, pilot):
-        at(sheet, "backend").control.focus()
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("backend")
         await pilot.press("end", "ctrl+u")
         await pilot.pause()
-        assert value(sheet, "backend") == ""
+        assert isinstance(app.focused, Input)
+        assert app.focused.value == ""
         await pilot.press("tab")
         await pilot.pause()
         assert value(sheet, "backend") == "nccl"
@@ -407,9 +414,11 @@ async def test_opening_a_saved_worksheet_goes_on_where_it_stopped(tmp_path: Path
         assert sheet.session.sheet == from_markdown(text)
         assert not sheet.unsaved
         assert value(sheet, "driver") == "1"
-        assert isinstance(at(sheet, "model"), TextBox)
-        kept = at(sheet, "devices").query(Lines).last().text
-        assert "he restarted it" in kept
+        assert "he restarted it" in rows_of(sheet, "devices")
+        sheet.form.enter("model")
+        area = app.focused
+        assert isinstance(area, TextArea)
+        assert area.text == "two\nlines"
 
 
 async def test_white_space_that_a_terminal_cannot_show_is_no_edit(tmp_path: Path) -> None:
@@ -451,7 +460,7 @@ async def test_ascii_alone_where_asked_for(tmp_path: Path) -> None:
 async def test_without_colours_every_field_still_has_a_place(tmp_path: Path) -> None:
     async with form(tmp_path, colours=False) as (app, sheet, pilot):
         await pilot.press("7")
-        at(sheet, "against").control.focus()
+        sheet.form.enter("against")
         await pilot.pause()
         assert "____" in screen_text(app)
 
@@ -460,7 +469,7 @@ async def test_the_editor_is_refused_where_the_terminal_cannot_be_handed_over(tm
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("f4")
         assert "go to a text field first" in toasts(app)
-        at(sheet, "against").control.focus()
+        sheet.form.enter("against")
         await pilot.press("x", "f4")
         await pilot.pause()
         assert "cannot be handed to an editor" in toasts(app)
@@ -475,3 +484,95 @@ async def test_names_from_files_are_no_markup(tmp_path: Path) -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert "run[/bold][red]x" in screen_text(app)
+
+
+async def test_the_key_line_says_what_keys_do_now(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+
+        def last() -> str:
+            return screen_text(app).splitlines()[-1]
+
+        assert last().startswith("[keys]")
+        await pilot.press("tab")
+        assert last().startswith("[typing]  esc leave the field")
+        await pilot.press("escape")
+        assert last().startswith("[keys]")
+        assert "leave the field" not in last()
+        sheet.form.enter("restore")
+        await pilot.pause()
+        assert last().startswith("[choosing]  down next answer")
+        sheet.form.enter("trials")
+        await pilot.pause()
+        assert last().startswith("[ticking]  space tick")
+        await pilot.press("7")
+        assert last().startswith("[keys]")
+        await pilot.press("S")
+        assert on_top(app) is SaveDialog
+        await pilot.press("escape")
+        await pilot.pause()
+        assert last().startswith("[keys]")
+
+
+async def test_what_is_typed_on_evidence_stands_in_its_place(tmp_path: Path) -> None:
+    """Not behind it: "nccl" and "gloo" make no "ncclgloo"."""
+    async with form(tmp_path) as (_, sheet, pilot):
+        sheet.form.enter("backend")
+        await pilot.press(*"gloo")
+        assert sheet.session.sheet["backend"].typed == "gloo"
+        assert "the evidence says nccl" in rows_of(sheet, "backend")
+        await pilot.press("tab", "shift+tab", *"2")  # one's own words are gone on with
+        assert sheet.session.sheet["backend"].typed == "gloo2"
+        sheet.form.enter("missing")
+        await pilot.press("a", "enter", "b", "escape")
+        sheet.form.enter("missing")
+        await pilot.press("c")
+        assert sheet.session.sheet["missing"].typed == "a\nbc"
+
+
+async def test_what_is_typed_last_belongs_to_the_field_that_is_left(tmp_path: Path) -> None:
+    """One control serves all fields: its news must never be taken for the next field's."""
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("run")
+        control = app.focused
+        assert isinstance(control, Input)
+        control.value = "first"  # its message is not heard before the next field is entered
+        sheet.form.enter("driver")
+        control.value = "second"
+        sheet.form.leave()
+        await pilot.pause()
+        assert [(field.key, field.typed) for field in sheet.session.sheet if field.typed] == [
+            ("run", "first"),
+            ("driver", "second"),
+        ]
+
+
+async def test_a_click_enters_a_field_ticks_a_line_and_chooses_an_answer(tmp_path: Path) -> None:
+    async with form(tmp_path, size=(100, 60)) as (app, sheet, pilot):
+
+        def place(words: str) -> tuple[int, int]:
+            return next((row.index(words), y) for y, row in enumerate(screen_text(app).splitlines()) if words in row)
+
+        await pilot.click(offset=place("____"))
+        await pilot.press("x")
+        assert sheet.session.sheet["run"].typed == "x"
+        await pilot.press("escape", "8")
+        await pilot.click(offset=place("( ) failed"))
+        await pilot.pause()
+        assert sheet.session.sheet["restore"].typed == "failed"
+        await pilot.click(offset=place("[ ] every participant"))
+        await pilot.pause()
+        assert [item.checked for item in sheet.session.sheet["trials"].items] == [False, True, False]
+
+
+async def test_a_long_text_is_shown_to_twelve_rows_and_says_so(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("against")
+        area = app.focused
+        assert isinstance(area, TextArea)
+        area.text = "\n".join(f"line {number}" for number in range(20))
+        await pilot.pause()
+        assert area.size.height == 12
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "… 9 more rows" in rows_of(sheet, "against")
+        assert sheet.session.sheet["against"].typed.endswith("line 19")

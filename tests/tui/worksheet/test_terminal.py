@@ -50,7 +50,7 @@ def open_worksheet(terminal: Terminal, until: str = "Run identifier") -> None:
 
 def type_into_it(terminal: Terminal, text: str) -> None:
     terminal.press("\t")
-    terminal.wait_for("esc leave")
+    terminal.wait_for("[typing]")
     terminal.press(text)
     terminal.wait_for(text)
 

@@ -25,10 +25,10 @@ def bind(actions: Sequence[Action]) -> list[BindingType]:
     ]
 
 
-def key_line(actions: Sequence[Action], width: int) -> Line:
-    """As many keys with their words as fit, the most wanted first."""
-    spans: list[Span] = []
-    used = 0
+def key_line(actions: Sequence[Action], width: int, mode: str = "") -> Line:
+    """As many keys with their words as fit, the most wanted first; before them the mode, what keys do now."""
+    spans: list[Span] = [Span(f"[{mode}]", Tone.LEAD)] if mode else []
+    used = len(mode) + 4 if mode else 0
     for action in actions:
         key = show_key(action.keys[0])
         cells = len(key) + len(action.label) + (3 if spans else 1)

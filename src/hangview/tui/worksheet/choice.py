@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from hangview.tui.prose import Tone, line
 from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.keys import CHOICE_ACTIONS
 from hangview.tui.worksheet.lines import Lines
-from hangview.worksheet.layout import BLANK
+from hangview.tui.worksheet.words import choice_lines
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -31,14 +30,13 @@ class Choice(Lines, can_focus=True):
             super().__init__()
             self.value = value
 
-    def __init__(self, answers: tuple[str, ...], value: str, *, ascii_only: bool = False) -> None:
+    def __init__(self, answers: tuple[str, ...] = (), value: str = "", *, ascii_only: bool = False) -> None:
         self._answers = answers
         self.value = value
         super().__init__(self._lines(), ascii_only=ascii_only)
 
     def _lines(self) -> Prose:
-        rows = [line(("(x) " if answer == self.value else "( ) ", Tone.KEY), answer, hang=4) for answer in self._answers]
-        return tuple(rows) if self.value else (line((BLANK, Tone.UNKNOWN)), *rows)
+        return choice_lines(self._answers, self.value)
 
     def offer(self, answers: tuple[str, ...], value: str) -> None:
         """Show other answers or another value, without saying so: for what did not come from a person."""
@@ -62,8 +60,12 @@ class Choice(Lines, can_focus=True):
     def action_choose_none(self) -> None:
         self._choose("")
 
+    def choose_row(self, row: int) -> None:
+        """Choose the answer on a row; answers are short, each has one."""
+        number = row - (0 if self.value else 1)
+        if 0 <= number < len(self._answers):
+            self._choose(self._answers[number])
+
     def on_click(self, event: Click) -> None:
         event.stop()
-        row = event.y - (0 if self.value else 1)
-        if 0 <= row < len(self._answers):
-            self._choose(self._answers[row])
+        self.choose_row(event.y)

@@ -1,100 +1,338 @@
-"""The eight sections as a scrolling form."""
+"""The eight sections as a scrolling form: one drawn sheet, and on it the control of the field that has the focus."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from textual.containers import Vertical, VerticalScroll
+from textual import on
+from textual.containers import VerticalScroll
+from textual.widgets import Input, TextArea
 
-from hangview.tui.prose import Tone, line
-from hangview.tui.worksheet.fields import FieldBox, box_for
-from hangview.tui.worksheet.lines import Lines
-from hangview.tui.worksheet.words import kept_lines
+from hangview.tui.worksheet.choice import Choice
+from hangview.tui.worksheet.fields import LineInput, TextInput
+from hangview.tui.worksheet.paper import (
+    MOST_ROWS,
+    Block,
+    Measure,
+    Row,
+    Stop,
+    answers_of,
+    block_of,
+    kind_of,
+    placeholder_of,
+    title_block,
+)
+from hangview.tui.worksheet.paper_view import Paper
+from hangview.tui.worksheet.tick import Tick
+from hangview.worksheet.layout import FieldKind
+from hangview.worksheet.model import Mark
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import ComposeResult
+    from textual.events import Resize
     from textual.widget import Widget
 
-    from hangview.tui.prose import Prose
-    from hangview.worksheet.model import Section, Sheet
+    from hangview.worksheet.model import Field, Sheet
 
 
-class SectionBox(Vertical, inherit_bindings=False):
-    """One section: its title and the fields that are not hidden."""
+class Edit(NamedTuple):
+    """What was written: the text of a field, or one line of a checklist ticked or not."""
 
-    def __init__(self, section: Section, *, ascii_only: bool) -> None:
-        super().__init__(classes="section")
-        self.section = section
-        self._ascii = ascii_only
-        self._title = Lines(self._title_lines(), ascii_only=ascii_only, classes="section-title")
-        self.boxes = self._make_boxes()
-
-    def _title_lines(self) -> Prose:
-        return (line((self.section.title, Tone.STRONG), hang=3), *kept_lines(self.section.intro))
-
-    def _make_boxes(self) -> list[FieldBox]:
-        return [box_for(field, ascii_only=self._ascii) for field in self.section.fields if not field.hidden]
-
-    def compose(self) -> ComposeResult:
-        yield self._title
-        yield from self.boxes
-
-    async def show(self, section: Section) -> None:
-        """Show a newer version. Fields that came or went are made anew; the others keep their cursor."""
-        self.section = section
-        self._title.show(self._title_lines())
-        fields = [field for field in section.fields if not field.hidden]
-        if [field.key for field in fields] != [box.field.key for box in self.boxes]:
-            known = {box.field.key: box for box in self.boxes}
-            wanted = {field.key for field in fields}
-            for key, box in known.items():
-                if key not in wanted:
-                    await box.remove()
-            before: Widget = self._title
-            boxes = []
-            for field in fields:
-                box = known.get(field.key) or box_for(field, ascii_only=self._ascii)
-                if field.key not in known:
-                    await self.mount(box, after=before)
-                boxes.append(box)
-                before = box
-            self.boxes = boxes
-        for at, field in enumerate(fields):
-            box = self.boxes[at]
-            if box.can_show(field):
-                box.show(field)
-            else:
-                self.boxes[at] = box_for(field, ascii_only=self._ascii)
-                await self.mount(self.boxes[at], after=box)
-                await box.remove()
+    key: str
+    text: str = ""
+    tick: int | None = None
+    checked: bool = False
 
 
 class Form(VerticalScroll, inherit_bindings=False):
-    """Never has the focus itself: a change of focus would style everything inside it again."""
+    """``edited`` is told each edit at once, ``moved`` when another field is written in, or none."""
 
-    def __init__(self, sheet: Sheet, *, ascii_only: bool) -> None:
+    def __init__(
+        self, sheet: Sheet, *, ascii_only: bool, edited: Callable[[Edit], object], moved: Callable[[], object]
+    ) -> None:
         super().__init__(id="sheet-form", can_focus=False)
-        self.sections = [SectionBox(section, ascii_only=ascii_only) for section in sheet.sections]
+        self.sheet = sheet
+        self.at: Stop | None = None  #: what is written in
+        self.stops: list[Stop] = []
+        self._edited, self._moved = edited, moved
+        self._paper = Paper(ascii_only=ascii_only)
+        self._line, self._area = LineInput(), TextInput()
+        self._choice, self._tick = Choice(ascii_only=ascii_only), Tick("", checked=False, ascii_only=ascii_only)
+        self._told: str | bool = ""  # what was told of the control's content last
+        self._blocks: dict[str, tuple[object, Block]] = {}
+        self._tops: dict[str, int] = {}  # first rows of fields, and of sections by "#1" … "#8"
+        self._section = 0  # the section that was jumped to, until one scrolls or enters a field
 
     def compose(self) -> ComposeResult:
-        yield from self.sections
+        yield self._paper
+        for control in self._controls:
+            control.add_class("control")
+            control.display = False
+            yield control
 
     @property
-    def boxes(self) -> list[FieldBox]:
-        return [box for section in self.sections for box in section.boxes]
+    def _controls(self) -> tuple[Widget, ...]:
+        return self._line, self._area, self._choice, self._tick
 
-    def box(self, key: str) -> FieldBox | None:
-        return next((box for box in self.boxes if box.field.key == key), None)
+    @property
+    def control(self) -> Widget | None:
+        """What is written in."""
+        if self.at is None:
+            return None
+        if self.at.tick is not None:
+            return self._tick
+        return {FieldKind.LINE: self._line, FieldKind.CHOICE: self._choice}.get(self.at.kind, self._area)
 
-    async def show(self, sheet: Sheet) -> None:
-        for box, section in zip(self.sections, sheet.sections, strict=True):
-            await box.show(section)
+    # Drawing
+
+    def shown(self, key: str) -> str:
+        """The rows of a field as they are drawn, without what its control draws."""
+        rows = self._blocks[key][1].rows
+        return "\n".join(f"{row.left.text:<{row.at}}{row.right.text if row.right else ''}".rstrip() for row in rows)
+
+    def show(self, sheet: Sheet, *, by_hand: bool = False) -> None:
+        """Draw a newer version; what is being typed and the cursor stay. ``by_hand``: it comes from the control itself."""
+        self.sheet = sheet
+        at = self.at
+        if at is not None and not by_hand:
+            if at.key not in sheet or sheet[at.key].hidden:
+                self.leave()
+            elif kind_of(sheet[at.key]) is not at.kind:
+                self.leave()
+                self.enter(at.key)
+                return
+            else:
+                self._put(sheet[at.key], at)
+        self._draw()
+
+    def _draw(self) -> None:
+        """Lay out what has changed and put the control where its field is."""
+        width = self.scrollable_content_region.width
+        if width <= 0:
+            return
+        measure = Measure(width, width < 74)
+        rows: list[Row] = []
+        self.stops = []
+        current = self.current_section
+        for section in self.sheet.sections:
+            self._take(f"#{section.number}", (section.heading, section.intro, measure, section.number == current), rows)
+            for field in section.fields:
+                if not field.hidden:
+                    writing = min(MOST_ROWS, self._area.rows) if self.control is self._area and self._is_at(field) else 0
+                    self._take(field.key, (field, measure._replace(writing=writing)), rows)
+            rows.append(Row())
+        self._paper.show(rows)
+        if self.at is not None:
+            name = self.at.name
+            self.at = next((stop for stop in self.stops if stop.name == name), self.at)
+            self._place(self.at)
+
+    def _is_at(self, field: Field) -> bool:
+        return self.at is not None and self.at.key == field.key
+
+    def _take(self, key: str, made_of: tuple[object, ...], rows: list[Row]) -> None:
+        """Add one block, made anew only where something that it is made of has changed."""
+        known = self._blocks.get(key)
+        if known is None or known[0] != made_of:
+            known = self._blocks[key] = (made_of, self._make(key, made_of))
+        self._tops[key] = len(rows)
+        self.stops += [stop.below(len(rows)) for stop in known[1].stops]
+        rows += known[1].rows
+
+    def _make(self, key: str, made_of: tuple[object, ...]) -> Block:
+        if key.startswith("#"):
+            _, _, measure, current = made_of
+            return title_block(self.sheet.sections[int(key[1:]) - 1], measure, current=bool(current))  # type: ignore[arg-type]
+        field, measure = made_of
+        return block_of(field, measure)  # type: ignore[arg-type]
+
+    def _place(self, at: Stop) -> None:
+        control = self.control
+        assert control is not None
+        control.styles.offset = (at.left, at.top)
+        control.styles.width = at.width
+        control.styles.height = at.height
+
+    def on_resize(self, event: Resize) -> None:  # noqa: ARG002
+        self._draw()
+
+    @on(TextInput.Wrapped)
+    def _wrapped(self, event: TextInput.Wrapped) -> None:
+        event.stop()
+        self._draw()
+
+    # Entering and leaving
+
+    def enter(self, key: str) -> None:
+        """Write in a field from now on. A checklist is entered at its first line."""
+        self._enter(next((stop for stop in self.stops if stop.key == key), None))
+
+    def _enter(self, stop: Stop | None) -> None:
+        if stop is None:
+            return
+        self._let_go()
+        self._draw()  # what was let go may take other rows now, or have made its field come or go
+        at = next((each for each in self.stops if each.name == stop.name), None)
+        if at is None:
+            self._put_away()
+        else:
+            self._take_hold(at)
+
+    def _take_hold(self, at: Stop) -> None:
+        self.at, self._section = at, 0
+        field = self.sheet[at.key]
+        control = self.control
+        if at.tick is not None:
+            item = field.items[at.tick]
+            self._tick.offer(item.text, checked=item.checked)
+            self._told = item.checked
+        elif control is self._line:
+            self._line.fill(field.value, replace=field.mark is Mark.PREFILLED)
+            self._told = field.value
+        elif control is self._choice:
+            self._choice.offer(answers_of(field), field.value)
+            self._told = field.value
+        else:
+            self._area.placeholder = placeholder_of(field)
+            self._area.fill(field.typed)
+            self._told = field.typed
+        for each in self._controls:
+            each.display = each is control
+        self._draw()
+        self.screen.set_focus(control, scroll_visible=False)
+        self._bring_into_sight()
+        self._moved()
+
+    def leave(self) -> None:
+        """Write in no field."""
+        if self.at is None:
+            return
+        self._let_go()
+        self._put_away()
+        self._draw()
+
+    def _put_away(self) -> None:
+        self.screen.set_focus(None)
+        for each in self._controls:
+            each.display = False
+        self._moved()
+
+    def _let_go(self) -> None:
+        """Tell what was written last, before the control is used for something else."""
+        self._tell()
+        self.at = None
+
+    def step(self, by: int) -> None:
+        """The next field, or the one before; from outside of fields the first one in sight, or of the section jumped to."""
+        if not self.stops:
+            return
+        if self.at is not None:
+            names = [stop.name for stop in self.stops]
+            stop = self.stops[(names.index(self.at.name) + by) % len(names)]
+        else:
+            top = self._tops[f"#{self._section}"] if self._section else round(self.scroll_y)
+            stop = next((stop for stop in self.stops if stop.top >= top), self.stops[-1])
+        self._enter(stop)
+
+    @property
+    def current_section(self) -> int:
+        """The number of the section that is written in or was jumped to; 0 for none."""
+        if self.at is None:
+            return self._section
+        return next((section.number for section in self.sheet.sections if any(map(self._is_at, section.fields))), 0)
 
     def go_to_section(self, number: int) -> None:
-        """Scroll section ``number``, from 1, to the top."""
-        self.scroll_to_widget(self.sections[number - 1], top=True, animate=False, force=True)
+        """Scroll section ``number``, from 1, to the top; tab goes into it, also where the last ones do not reach the top."""
+        self.leave()
+        self._section = number
+        self._draw()
+        self.scroll_to(y=self._tops[f"#{number}"], animate=False, immediate=True)
+        self._moved()
 
-    def first_in_sight(self) -> FieldBox | None:
-        """The first field that is wholly in sight below the top: where tab goes from outside of fields."""
-        top = self.scrollable_content_region.y
-        return next((box for box in self.boxes if box.region.y >= top), None)
+    def scrolled(self) -> None:
+        """Somebody scrolls by hand: the section that was jumped to may be out of sight."""
+        if self._section:
+            self._section = 0
+            self._draw()
+
+    def _bring_into_sight(self) -> None:
+        """The label with its evidence too, where there is room for both."""
+        at = self.at
+        if at is None:
+            return
+        first, end = min(self._tops[at.key], at.top), at.top + at.height
+        if at.tick is not None:
+            first = at.top
+        height = max(1, self.scrollable_content_region.height)
+        top = round(self.scroll_y)
+        if end - first > height:
+            first = max(first, end - height)
+        if first < top or end > top + height:
+            wanted = first if first < top else end - height
+            self.scroll_to(y=wanted, animate=False, immediate=True)
+
+    # What is written
+
+    def _content(self) -> str | bool:
+        control = self.control
+        if control is self._tick:
+            return self._tick.checked
+        if control is self._choice:
+            return self._choice.value
+        return self._area.typed if control is self._area else self._line.value
+
+    def pending(self) -> Edit | None:
+        """An edit that stands in the control and was not told yet: a signal does not wait for messages."""
+        at = self.at
+        if at is None:
+            return None
+        content = self._content()
+        if content == self._told:
+            return None
+        return Edit(at.key, tick=at.tick, checked=content) if isinstance(content, bool) else Edit(at.key, content)
+
+    def _tell(self) -> None:
+        edit = self.pending()
+        if edit is not None:
+            self._told = self._content()
+            self._edited(edit)
+
+    def _put(self, field: Field, at: Stop) -> None:
+        """Bring the control to what the field holds, where it does not hold it already."""
+        if at.tick is not None:
+            self._tick.offer(field.items[at.tick].text, checked=field.items[at.tick].checked)
+        elif self.control is self._choice:
+            self._choice.offer(answers_of(field), field.value)
+        elif self.control is self._area:
+            self._area.placeholder = placeholder_of(field)
+            self._area.put(field.typed)
+        elif self._line.value and self._line.value != field.value:  # an emptied line stays empty until it is left
+            self._line.fill(field.value, replace=field.mark is Mark.PREFILLED)
+        self._told = self._content()
+
+    # Changed says only that something changed: what it is and whose, the control and the field know better by now.
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(Choice.Changed)
+    @on(Tick.Changed)
+    def _changed(self, event: Input.Changed | TextArea.Changed | Choice.Changed | Tick.Changed) -> None:
+        event.stop()
+        self._tell()
+        if self.control is self._area:
+            self._draw()
+
+    @on(Paper.Clicked)
+    def _clicked(self, event: Paper.Clicked) -> None:
+        event.stop()
+        stop = next((stop for stop in self.stops if stop.top <= event.y < stop.top + stop.height), None)
+        if stop is None:
+            self.leave()
+            return
+        self._enter(stop)
+        if self.control is self._tick:
+            self._tick.action_tick()
+        elif self.control is self._choice and event.x >= stop.left:
+            self._choice.choose_row(event.y - stop.top)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from hangview.tui.actions import Action
+
+
+class Mode(StrEnum):
+    """What keys do on the worksheet."""
+
+    KEYS = "keys"  #: commands
+    TYPING = "typing"  #: text into a field
+    CHOICE = "choosing"
+    TICK = "ticking"
 
 
 def _action(name: str, keys: tuple[str, ...], label: str, text: str, *, footer: int = 0) -> Action:
@@ -30,20 +41,15 @@ FORM_ACTIONS = (
     _action("page_up", ("pageup", "ctrl+b"), "page up", "page up"),
     _action("top", ("home", "g"), "top", "first section"),
     _action("bottom", ("end", "G"), "bottom", "last section"),
-    _action("close", ("q", "w"), "back", "back to the grid; nothing is lost", footer=8),
+    _action("close", ("q", "w"), "back to the grid", "back to the grid; nothing is lost", footer=8),
 )
 #: Everywhere on the worksheet, inside text fields too.
 EVERYWHERE_ACTIONS = (
-    _action("leave", ("escape",), "leave", "leave the field; outside of fields back to the grid", footer=9),
+    _action("leave", ("escape",), "leave the field", "leave the field; outside of fields back to the grid"),
     _action("next_field", ("tab",), "next field", "next field", footer=2),
     _action("previous_field", ("shift+tab",), "previous field", "previous field"),
     _action("save_here", ("f5",), "save", "save, also from inside a field"),
     _action("editor", ("f4",), "editor", "edit the field in $VISUAL or $EDITOR"),
-)
-#: The key line outside of fields and inside of them, the most wanted first.
-FORM_FOOTER = tuple(sorted((a for a in (*FORM_ACTIONS, *EVERYWHERE_ACTIONS) if a.footer), key=lambda action: action.footer))
-TEXT_FOOTER = tuple(
-    next(action for action in EVERYWHERE_ACTIONS if key in action.keys) for key in ("escape", "tab", "f5", "f4", "shift+tab")
 )
 #: Inside one-line fields; text areas have undo of their own.
 LINE_ACTIONS = (_action("undo", ("ctrl+z",), "undo", "back to what the field held before"),)
@@ -55,6 +61,18 @@ CHOICE_ACTIONS = (
     _action("choose_previous", ("up", "left", "k"), "previous answer", "the answer before"),
     _action("choose_none", ("backspace", "delete"), "no answer", "take the answer back"),
 )
+_LEAVE, _NEXT, _PREVIOUS, _SAVE, _EDITOR = (
+    next(action for action in EVERYWHERE_ACTIONS if key in action.keys) for key in ("escape", "tab", "shift+tab", "f5", "f4")
+)
+#: The key line in each mode, the most wanted first.
+FOOTERS = {
+    Mode.KEYS: tuple(
+        sorted((action for action in (*FORM_ACTIONS, *EVERYWHERE_ACTIONS) if action.footer), key=lambda action: action.footer)
+    ),
+    Mode.TYPING: (_LEAVE, _NEXT, _SAVE, _EDITOR, _PREVIOUS),
+    Mode.CHOICE: (CHOICE_ACTIONS[0], CHOICE_ACTIONS[1], CHOICE_ACTIONS[2], _NEXT, _LEAVE, _SAVE),
+    Mode.TICK: (*TICK_ACTIONS, _NEXT, _LEAVE, _SAVE),
+}
 #: On the question whether to replace a file.
 REPLACE_ACTIONS = (
     _action("replace", ("r",), "replace", "replace the file; what it holds stays beside it with a ~"),

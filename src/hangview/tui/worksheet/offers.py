@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Markdown, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from hangview.text import count
@@ -150,4 +150,6 @@ class PreviewDialog(Dialog[None]):
         self._markdown = self.spell(markdown)
 
     def compose(self) -> ComposeResult:
+        from textual.widgets import Markdown  # a parser that the form can do without
+
         yield self.frame("preview · esc closes", VerticalScroll(Markdown(self._markdown, open_links=False)), classes="-tall")

@@ -9,20 +9,20 @@ from textual import on
 from textual.app import SuspendNotSupported
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
 
 from hangview.text import count
 from hangview.tui.prose import Line, Tone, clip, line
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.editor import EditorError, edit
-from hangview.tui.worksheet.fields import FieldBox, LineBox, TextInput
 from hangview.tui.worksheet.form import Form
-from hangview.tui.worksheet.keys import EVERYWHERE_ACTIONS, FORM_ACTIONS, FORM_FOOTER, TEXT_FOOTER
+from hangview.tui.worksheet.keys import EVERYWHERE_ACTIONS, FOOTERS, FORM_ACTIONS, Mode
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog, short_path
 from hangview.tui.worksheet.words import LEGEND
+from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
+from hangview.worksheet.model import repeat_key
 from hangview.worksheet.session import Session
 
 if TYPE_CHECKING:
@@ -30,16 +30,15 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.events import DescendantBlur, DescendantFocus, Resize
+    from textual.events import Resize
     from textual.timer import Timer
 
     from hangview.incident import Finding, Incident
+    from hangview.tui.worksheet.form import Edit
     from hangview.worksheet.store import DraftResult, OpenResult, SaveResult, SheetStore
 
 #: Seconds from an edit to its draft on the disk, at most; leaving a field or the screen keeps it at once.
 KEEP_AFTER = 0.4
-#: Below this width labels stand above their fields.
-NARROW = 76
 
 
 class WorksheetScreen(Screen[None], inherit_bindings=False):
@@ -100,12 +99,9 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
         May be called from any thread, also while the loop stands still: a terminal that is gone may block every write.
         """
-        if self._form is not None:
-            for made in [made for box in self._form.boxes for made in box.pending()]:
-                if isinstance(made, FieldBox.Typed):
-                    self.session.type(made.key, made.text)
-                else:
-                    self.session.tick(made.key, made.index, made.checked)
+        made = self._form.pending() if self._form is not None else None
+        if made is not None:
+            self._take(made)
         result = self.session.flush()
         if self._thread == threading.get_ident():
             self._stop_timer()
@@ -126,7 +122,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield self._head
         yield self._news
-        self._form = Form(self.session.sheet, ascii_only=self._ascii)
+        self._form = Form(self.session.sheet, ascii_only=self._ascii, edited=self._edited, moved=self._moved)
         yield self._form
         yield self._keys
 
@@ -137,12 +133,10 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         return self._form
 
     def on_resize(self, event: Resize) -> None:
-        # Not by textual's breakpoints: they style everything again on wide screens too.
-        self.set_class(event.size.width < NARROW, "-narrow")
-        self._show_lines()
+        self._show_lines(event.size.width)
 
-    async def on_screen_resume(self) -> None:
-        await self._show()
+    def on_screen_resume(self) -> None:
+        self._show()
         if not self._offered:
             self._offered = True
             self.action_drafts(quiet=True)
@@ -158,13 +152,14 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self.flush()
         self.session.close()
 
-    async def _show(self) -> None:
-        await self.form.show(self.session.sheet)
+    def _show(self) -> None:
+        self.form.show(self.session.sheet)
         self._show_lines()
 
-    def _show_lines(self) -> None:
+    def _show_lines(self, width: int = 0) -> None:
         if self._thread is None:
             return
+        width = width or self.size.width
         session = self.session
         parts = ["worksheet", session.sheet.head[0].lstrip("# ").partition(": ")[2]]
         parts.append(f"{count(len(session.sheet.blanks()), 'blank')}")
@@ -174,10 +169,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         elif session.begun:
             parts.append("draft kept, not saved" if not session.unkept else "not saved")
         head = " " + " · ".join(part for part in parts if part)
-        legend = f"   {LEGEND}" if len(head) + len(LEGEND) + 3 <= self.size.width else ""
-        self._head.show((clip(line(head, (legend, Tone.DIM)), self.size.width),))
+        legend = f"   {LEGEND}" if len(head) + len(LEGEND) + 3 <= width else ""
+        self._head.show((clip(line(head, (legend, Tone.DIM)), width),))
         self._news.show(self._news_lines())
-        self._keys.show((self._key_line(),))
+        mode = self.mode
+        self._keys.show((key_line(FOOTERS[mode], width, mode.value),))
 
     def _news_lines(self) -> tuple[Line, ...]:
         lines = []
@@ -191,35 +187,32 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             )
         return tuple(lines)
 
-    def _key_line(self) -> Line:
-        return key_line(TEXT_FOOTER if self._in_text else FORM_FOOTER, self.size.width)
-
     @property
-    def _in_text(self) -> bool:
-        return isinstance(self.focused, Input | TextArea)
+    def mode(self) -> Mode:
+        """What keys do now: commands, text, answers or ticks. The key line always says it."""
+        at = self._form.at if self._form is not None else None
+        if at is None:
+            return Mode.KEYS
+        if at.tick is not None:
+            return Mode.TICK
+        return Mode.CHOICE if at.kind is FieldKind.CHOICE else Mode.TYPING
 
-    def on_descendant_focus(self, event: DescendantFocus) -> None:  # noqa: ARG002
+    def _moved(self) -> None:
+        """Another field is written in, or none: other keys, and what was written is kept at once."""
         self._show_lines()
-
-    def on_descendant_blur(self, event: DescendantBlur) -> None:  # noqa: ARG002
         self._keep_now()
 
     # Edits and the draft
 
-    @on(FieldBox.Typed)
-    def _typed(self, event: FieldBox.Typed) -> None:
-        self.session.type(event.key, event.text)
-        self._edited(event.key)
+    def _take(self, made: Edit) -> None:
+        if made.tick is None:
+            self.session.type(made.key, made.text)
+        else:
+            self.session.tick(made.key, made.tick, made.checked)
 
-    @on(FieldBox.Ticked)
-    def _ticked(self, event: FieldBox.Ticked) -> None:
-        self.session.tick(event.key, event.index, event.checked)
-        self._edited(event.key)
-
-    def _edited(self, key: str) -> None:
-        box = self.form.box(key)
-        if box is not None:
-            box.relabel(self.session.sheet[key])
+    def _edited(self, made: Edit) -> None:
+        self._take(made)
+        self.form.show(self.session.sheet, by_hand=True)
         if self.session.unkept and self._timer is None:
             self._timer = self.set_timer(KEEP_AFTER, self._keep_now)
         self._show_lines()
@@ -250,8 +243,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     # Keys
 
     def action_leave(self) -> None:
-        if self.focused is not None:
-            self.set_focus(None)
+        if self.form.at is not None:
+            self.form.leave()
         else:
             self.action_close()
 
@@ -260,43 +253,40 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self.app.pop_screen()
 
     def action_next_field(self) -> None:
-        box = self.form.first_in_sight() if self.focused is None else None
-        if box is not None:
-            box.control.focus()
-        else:
-            self.focus_next()
+        self.form.step(1)
 
     def action_previous_field(self) -> None:
-        self.focus_previous()
+        self.form.step(-1)
 
     def action_section(self, number: int) -> None:
-        self.set_focus(None)
         self.form.go_to_section(number)
 
     def action_down(self) -> None:
-        self.form.scroll_down(animate=False)
+        self._scroll(1)
 
     def action_up(self) -> None:
-        self.form.scroll_up(animate=False)
+        self._scroll(-1)
 
     def action_page_down(self) -> None:
-        self.form.scroll_page_down(animate=False)
+        self._scroll(self.form.size.height - 1)
 
     def action_page_up(self) -> None:
-        self.form.scroll_page_up(animate=False)
+        self._scroll(1 - self.form.size.height)
 
     def action_top(self) -> None:
-        self.form.scroll_home(animate=False)
+        self._scroll(-self.form.virtual_size.height)
 
     def action_bottom(self) -> None:
-        self.form.scroll_end(animate=False)
+        self._scroll(self.form.virtual_size.height)
 
-    async def action_another_hypothesis(self) -> None:
+    def _scroll(self, rows: int) -> None:
+        self.form.scrolled()
+        self.form.scroll_to(y=self.form.scroll_y + rows, animate=False, immediate=True)
+
+    def action_another_hypothesis(self) -> None:
         self.session.add_hypothesis()
-        await self._show()
-        box = self.form.box(f"hypothesis.{self.session.sheet.hypotheses}")
-        if box is not None:
-            box.control.focus()
+        self._show()
+        self.form.enter(repeat_key("hypothesis", self.session.sheet.hypotheses))
 
     def action_save(self) -> None:
         """To the file it was saved to last; asks the first time, and whenever that does not go."""
@@ -331,20 +321,20 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         else:
             self.notify("what the evidence fills in has not changed", markup=False)
 
-    async def _took(self, number: int | None) -> None:
+    def _took(self, number: int | None) -> None:
         if number is not None:
             self.notify(f"{count(number, 'field')} taken over from the evidence", markup=False)
             self._keep_now()
-        await self._show()
+        self._show()
 
     def action_open(self) -> None:
         self.app.push_screen(OpenDialog(self.session, ascii_only=self._ascii), self._opened)
 
-    async def _opened(self, result: OpenResult | None) -> None:
+    def _opened(self, result: OpenResult | None) -> None:
         if result is not None:
             self.notify(f"opened {result.path}", markup=False)
             self._keep_now()
-        await self._show()
+        self._show()
 
     def action_drafts(self, *, quiet: bool = False) -> None:
         drafts = self.session.drafts()
@@ -353,28 +343,28 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         elif not quiet:
             self.notify("no earlier draft of this incident", markup=False)
 
-    async def _resumed(self, word: str | None) -> None:
+    def _resumed(self, word: str | None) -> None:
         if word is not None:
             self.notify(word, markup=False)
             self._keep_now()
-        await self._show()
+        self._show()
 
-    async def action_editor(self) -> None:
+    def action_editor(self) -> None:
         """The focused field in an editor; the screen comes back as it was."""
-        box = next((box for box in self.form.boxes if self.focused is not None and box in self.focused.ancestors), None)
-        if box is None or not (isinstance(box, LineBox) or isinstance(self.focused, TextInput)):
+        at = self.form.at
+        if at is None or self.mode is not Mode.TYPING:
             self.notify("go to a text field first", markup=False)
             return
         self.flush()
-        field = self.session.sheet[box.field.key]
+        field = self.session.sheet[at.key]
         try:
             with self.app.suspend():
-                text = edit(field.value if isinstance(box, LineBox) else field.typed)
+                text = edit(field.value if at.kind is FieldKind.LINE else field.typed)
         except EditorError as error:
             self.notify(str(error), severity="error", markup=False)
         except SuspendNotSupported:
             self.notify("this terminal cannot be handed to an editor", severity="error", markup=False)
         else:
             self.session.type(field.key, text)
-            await self._show()
+            self._show()
             self._keep_now()

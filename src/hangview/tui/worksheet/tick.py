@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from hangview.tui.prose import Tone, line
 from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.keys import TICK_ACTIONS
 from hangview.tui.worksheet.lines import Lines
+from hangview.tui.worksheet.words import tick_lines
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -39,9 +39,12 @@ class Tick(Lines, can_focus=True):
         super().__init__(self._lines(), ascii_only=ascii_only, classes="tick")
 
     def _lines(self) -> Prose:
-        mark = "[x] " if self.checked else "[ ] "
-        indented = (line("    ", *each.spans, hang=4 + each.hang) for each in self._more)
-        return (line((mark, Tone.KEY), self._text, hang=4), *indented)
+        return tick_lines(self._text, checked=self.checked, more=self._more)
+
+    def offer(self, text: str, *, checked: bool) -> None:
+        """Show another line, without saying so."""
+        self._text, self.checked = text, checked
+        self.show(self._lines())
 
     def set_checked(self, checked: bool) -> None:
         """Without saying so: for what did not come from a person."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.tui.prose import Line, Prose, Span, Tone, line
-from hangview.worksheet.layout import FieldKind
+from hangview.worksheet.layout import BLANK, FieldKind
 from hangview.worksheet.model import Mark
 
 if TYPE_CHECKING:
@@ -52,6 +52,18 @@ def kept_lines(lines: Sequence[str]) -> Prose:
     if not lines:
         return ()
     return (line(("kept from the file:", Tone.DIM)), *(line("  ", text, hang=2) for text in lines))
+
+
+def choice_lines(answers: Sequence[str], value: str) -> Prose:
+    """``(x) failed``, one answer a row; ``____`` before them while none is chosen."""
+    rows = [line(("(x) " if answer == value else "( ) ", Tone.KEY), answer, hang=4) for answer in answers]
+    return tuple(rows) if value else (line((BLANK, Tone.UNKNOWN)), *rows)
+
+
+def tick_lines(text: str, *, checked: bool, more: Prose = ()) -> Prose:
+    """``[x] text``, and below it what belongs to it."""
+    indented = (line("    ", *each.spans, hang=4 + each.hang) for each in more)
+    return (line(("[x] " if checked else "[ ] ", Tone.KEY), text, hang=4), *indented)
 
 
 def shifted(lines: Prose, indent: int) -> Prose:

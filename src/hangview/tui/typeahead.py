@@ -1,0 +1,87 @@
+"""Keys one after the other, however many arrive in one write.
+
+textual sends a key to what has the focus when it is read, and runs the action that it is bound to later, after the key has gone
+through the queues of all parents. Of ``8``, tab and some text that arrive together, by paste into tmux or over a slow line, the
+text would be sent to the screen as well, as commands, for tab has not moved the focus yet. So a key is sent only once the one
+before it has done what it does: its action ran, what that set into motion came to rest, a screen that it opened has its focus.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.app import App
+    from textual.events import Key, Paste
+
+#: Seconds until the next key is sent even though the one before was never heard of again: its widget may be gone.
+PATIENCE = 5.0
+#: Rounds through the queues of the screen and the app after an action: what it posts may post something again.
+ROUNDS = 4
+
+
+class TypeAhead:
+    """``send`` hands a key to textual as if it had just been read."""
+
+    def __init__(self, app: App[int], send: Callable[[Key | Paste], Awaitable[None]]) -> None:
+        self._app = app
+        self._send = send
+        self._waiting: deque[Key | Paste] = deque()
+        self._in_hand: Key | Paste | None = None
+
+    async def take(self, event: Key | Paste) -> None:
+        """A key was read."""
+        if self._in_hand is None:
+            await self._hand_on(event)
+            return
+        self._waiting.append(event)
+        if len(self._waiting) == 1:
+            self._watch(self._in_hand)
+
+    def _watch(self, event: object) -> None:
+        """While others wait for it."""
+        self._app.set_timer(PATIENCE, lambda: self._next(event))
+
+    async def came_back(self, event: object) -> None:
+        """An event has gone all its way up to the app, and what it is bound to has been done."""
+        if event is self._in_hand:
+            self._settle(event, ROUNDS)
+
+    def drop(self) -> None:
+        """Forget what was typed ahead."""
+        self._waiting.clear()
+
+    async def _hand_on(self, event: Key | Paste) -> None:
+        self._in_hand = event
+        if self._waiting:
+            self._watch(event)
+        target = self._app.focused or self._app.screen
+        await self._send(event)
+        if not event.is_forwarded:  # a key of the app itself: done
+            self._settle(event, ROUNDS)
+        elif not target.call_later(self._heard, event):
+            self._settle(event, 1)
+
+    def _heard(self, event: Key | Paste) -> None:
+        """Its widget has had it; unless it was used up there, it is on its way up and comes back."""
+        if event._stop_propagation:
+            self._settle(event, 1)
+
+    def _settle(self, event: object, rounds: int) -> None:
+        """Once through the queue of what is on top by now, once through the app's, some times."""
+        if rounds == 0:
+            self._app.call_later(self._next, event)
+            return
+        again = self._app.screen.call_later(lambda: self._app.call_later(self._settle, event, rounds - 1))
+        if not again:
+            self._app.call_later(self._next, event)
+
+    async def _next(self, event: object) -> None:
+        if event is not self._in_hand:
+            return
+        self._in_hand = None
+        if self._waiting:
+            await self._hand_on(self._waiting.popleft())

@@ -1,0 +1,150 @@
+"""Keys that arrive in one write do what they do one by one: nothing is lost, and no text becomes a command."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+from textual.widgets import Input
+
+from hangview.tui.dialogs.help import HelpDialog
+from hangview.tui.worksheet.keys import Mode
+from hangview.tui.worksheet.screen import WorksheetScreen
+from tests.support.incidents import eight_in_five_groups, four_ranks
+from tests.tui.screens import screen_text, showing
+
+_NAMED = {"\t": "tab", "\r": "enter", "\x1b": "escape"}
+
+
+async def at_once(app, pilot, typed: str) -> None:
+    """All keys of ``typed`` before the program has answered the first."""
+    for char in typed:
+        key = _NAMED.get(char) or (char if char.isalnum() else _character_to_key(char))
+        app.post_message(events.Key(key, char if char.isprintable() else None))
+    await at_rest(app, pilot)
+
+
+async def at_rest(app, pilot) -> None:
+    for _ in range(500):
+        await pilot.pause()
+        if app._ahead._in_hand is None and not app._ahead._waiting:
+            await pilot.pause()
+            return
+    raise AssertionError("keys are still on their way")
+
+
+def on_top(app) -> str:
+    return type(app.screen).__name__
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+async def test_a_section_then_tab_then_text_in_one_write(number):
+    """The section's first field gets the text, also where the section does not reach the top of a high screen."""
+    async with showing(four_ranks(), (160, 48)) as (app, pilot):
+        await at_once(app, pilot, "w")
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        section = sheet.session.sheet.sections[number - 1]
+        first = next(field for field in section.fields if not field.hidden)
+        await at_once(app, pilot, f"{number}\tsq w8")
+        assert sheet.session.sheet[first.key].typed == "sq w8"
+        assert [field.key for field in sheet.session.sheet if field.typed] == [first.key]
+        assert sheet.mode is Mode.TYPING
+
+
+async def test_from_the_grid_into_all_sections_in_one_write():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "w" + "".join(f"{number}\ttext {number}\x1b" for number in range(1, 9)))
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        typed = [[field.typed for field in section.fields if field.typed] for section in sheet.session.sheet.sections]
+        assert typed == [[f"text {number}"] for number in range(1, 9)]
+        assert sheet.mode is Mode.KEYS
+
+
+async def test_a_search_in_one_write():
+    async with showing(eight_in_five_groups()) as (app, pilot):
+        await at_once(app, pilot, "/rank 5\r")
+        assert app.main.place is not None
+        assert app.main.place.rank == 5
+        await at_once(app, pilot, "/rank 6\r\x1b4")
+        assert app.main.place.rank == 6
+        assert app.main.center == "findings"
+
+
+async def test_a_paste_after_tab_goes_into_the_field():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "w")
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        app.post_message(events.Key("tab", None))
+        app.post_message(events.Paste("from the ticket"))
+        app.post_message(events.Key("x", "x"))
+        await at_rest(app, pilot)
+        assert sheet.session.sheet["run"].typed == "from the ticketx"
+
+
+DIALOGS = {
+    "help": "?",
+    "commands": ":",
+    "save": "s",
+    "worksheet: save as": "wS",
+    "worksheet: open": "wo",
+    "worksheet: preview": "wp",
+    "quit?": "W\x1bnWq",
+}
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+@pytest.mark.parametrize("twice", ["\r\r", "\x1b\x1b"])
+async def test_enter_or_escape_twice_in_one_go_and_the_app_goes_on(name, twice, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    async with showing(eight_in_five_groups()) as (app, pilot):
+        await at_once(app, pilot, DIALOGS[name])
+        assert on_top(app) not in ("MainScreen", "WorksheetScreen")
+        await at_once(app, pilot, twice)
+        for _ in range(4):  # what the first of them was for a dialog that stays
+            if on_top(app) not in ("MainScreen", "WorksheetScreen"):
+                await at_once(app, pilot, "\x1b")
+        assert on_top(app) in ("MainScreen", "WorksheetScreen")
+        while on_top(app) == "WorksheetScreen":
+            await at_once(app, pilot, "\x1b")
+        await at_once(app, pilot, "4")
+        assert app.main.center == "findings"
+        assert app.is_running
+        assert "findings" in screen_text(app)
+
+
+async def test_a_palette_command_in_one_write():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, ":waits\r")
+        assert on_top(app) == "MainScreen"
+        assert app.main.center == "waits"
+
+
+async def test_a_key_whose_widget_is_gone_holds_up_nothing(monkeypatch):
+    monkeypatch.setattr("hangview.tui.typeahead.PATIENCE", 0.05)
+    async with showing(four_ranks()) as (app, pilot):
+        await pilot.press("slash")
+        assert isinstance(app.focused, Input)
+        lost = events.Key("x", "x")
+        app._ahead._in_hand = lost  # as if it had been sent to something that is gone
+        app.post_message(events.Key("y", "y"))
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if app.main.query_one(Input).value == "y":
+                break
+        assert app.main.query_one(Input).value == "y"
+
+
+async def test_a_second_dismissal_is_complete_at_once():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "?")
+        dialog = app.screen
+        assert isinstance(dialog, HelpDialog)
+        dialog.dismiss()
+        second = dialog.dismiss()
+        assert second.is_done
+        await second
+        await at_rest(app, pilot)
+        assert on_top(app) == "MainScreen"
