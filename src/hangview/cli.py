@@ -70,6 +70,15 @@ class _Screen(click.Command):
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 _output = click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE instead of stdout.")
 
+_format = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+
 
 @click.group(cls=_Front, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(__version__, message="hangview %(version)s")
@@ -104,14 +113,7 @@ def _screen(paths: tuple[str, ...], *, no_mouse: bool, ascii_: bool, watch: bool
 
 @cli.command()
 @_paths
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@_format
 @_output
 @click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
 @click.option("--no-logs", is_flag=True, help="Read dumps alone.")
@@ -195,6 +197,46 @@ def worksheet(paths: tuple[str, ...], *, output: str | None, **reading: Any) -> 
     if kept is not None:
         click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
     return Exit.NO_HANG if readable(incident) else Exit.NOTHING
+
+
+@cli.command(name="compare", short_help="Lay two dump sets side by side.")
+@click.argument("a", metavar="A", type=click.Path())
+@click.argument("b", metavar="B", type=click.Path())
+@_format
+@_output
+@click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
+@click.option("--no-logs", is_flag=True, help="Read dumps alone.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1 or 3 once a comparison is written.")
+@reading_options
+def compare_(
+    a: str, b: str, *, format_: str, output: str | None, everything: bool, no_logs: bool, exit_zero: bool, **reading: Any
+) -> int:
+    """Lay two dump sets side by side, a run before a change and one after it: where they stop agreeing.
+
+    Exits with 0 when every call that both hold agrees, 1 when one differs, 3 when no call is held by both.
+    """
+    options = read_options(logs=not no_logs, **reading)
+    check_paths((a, b))
+    one, other = _load((a,), options), _load((b,), options)
+    from hangview.compare import Outcome, compare
+
+    comparison = compare(one, other)
+    if format_ == "json":
+        from hangview.compare.as_json import to_json
+
+        _deliver(to_json(comparison), output)
+    elif format_ == "markdown":
+        from hangview.compare.page import to_markdown
+
+        _deliver(to_markdown(comparison, everything=everything), output)
+    else:
+        from hangview.compare.page import comparison_lines
+        from hangview.report.lines import plain
+
+        lines = comparison_lines(comparison, everything=everything)
+        put_lines(lines) if output is None else save(plain(lines), output)
+    codes = {Outcome.SAME: Exit.NO_HANG, Outcome.DIFFERENT: Exit.DIVERGENCE, Outcome.NOTHING: Exit.NOTHING}
+    return Exit.NO_HANG if exit_zero else codes[comparison.outcome]
 
 
 @cli.command(short_help="Open the screen over a bundled incident.")

@@ -1,0 +1,118 @@
+"""The comparison as JSON: an interface for other programs (docs/json.md), changed only together with ``SCHEMA``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from hangview._version import __version__
+from hangview.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hangview.compare.values import Comparison, Difference, Pair, Side, Value
+    from hangview.incident import Group
+
+#: Raised when a key changes its meaning or goes away; a new key does not raise it. The report has a number of its own.
+SCHEMA = 1
+
+_NUMBERS = re.compile(r"\[\n\s+(\d+(?:,\n\s+\d+)*)\n\s+\]")
+
+
+def to_json(comparison: Comparison) -> str:
+    """One JSON object, ASCII only, two blanks of indent, lists of ranks on one line, a line feed at the end."""
+    text = json.dumps(comparison_object(comparison), indent=2, ensure_ascii=True, allow_nan=False)
+    return _NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+
+
+def comparison_object(comparison: Comparison) -> Mapping[str, Any]:
+    """The comparison as plain values. Nothing is left out or shortened."""
+    return {
+        "schema": SCHEMA,
+        "hangview": __version__,
+        "outcome": comparison.outcome.value,
+        "changed": len(comparison.changed),
+        "a": _side(comparison.a),
+        "b": _side(comparison.b),
+        "conditions": [
+            {
+                "name": condition.name,
+                "a": _values(condition.a),
+                "b": _values(condition.b),
+                "changed": condition.changed,
+                "follows": condition.follows,
+            }
+            for condition in comparison.conditions
+        ],
+        "differences": [_difference(each) for each in comparison.differences],
+        "groups": [_pair(pair) for pair in comparison.groups],
+        "durations": [
+            {
+                "group": each.pair,
+                "op": each.op,
+                "a_ms": each.a_ms,
+                "b_ms": each.b_ms,
+                "a_count": each.a_count,
+                "b_count": each.b_count,
+                "ratio": each.ratio,
+            }
+            for each in comparison.durations
+        ],
+        "notes": list(comparison.notes),
+    }
+
+
+def _side(side: Side) -> Mapping[str, Any]:
+    return {
+        "paths": list(side.paths),
+        "verdict": side.verdict.value,
+        "leads": list(side.leads),
+        "answer": side.answer,
+        "expected": list(side.expected),
+        "read": list(side.read),
+        "groups": side.groups,
+        "records": side.calls,
+    }
+
+
+def _values(values: Sequence[Value]) -> list[Mapping[str, Any]]:
+    return [{"value": value.text, "ranks": list(value.ranks)} for value in values]
+
+
+def _difference(difference: Difference) -> Mapping[str, Any]:
+    return {
+        "kind": difference.kind.value,
+        "group": difference.pair,
+        "lane": difference.lane,
+        "seq": difference.seq,
+        "op": difference.op,
+        "ranks": list(difference.ranks),
+        "follows": difference.follows,
+        "parts": [{"kind": part.kind.value, "ranks": list(part.ranks), "a": part.a, "b": part.b} for part in difference.parts],
+        "later": [{"kind": kind.value, "seq": seq} for kind, seq in difference.later],
+    }
+
+
+def _pair(pair: Pair) -> Mapping[str, Any]:
+    return {
+        "label": pair.label,
+        "a": _group(pair.a),
+        "b": _group(pair.b),
+        "matched_by": pair.matched_by or None,
+        "ranks": list(pair.ranks),
+        "compared": pair.compared,
+        "first": pair.first,
+        "last": pair.last,
+        "messages": pair.messages,
+        "held_a": list(pair.held_a) if pair.held_a else None,
+        "held_b": list(pair.held_b) if pair.held_b else None,
+        "unobserved": list(pair.unobserved),
+    }
+
+
+def _group(group: Group | None) -> Mapping[str, Any] | None:
+    if group is None:
+        return None
+    return {"id": group.id, "name": escape(group.name), "desc": escape(group.desc), "ranks": list(group.ranks)}

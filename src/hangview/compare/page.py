@@ -1,0 +1,292 @@
+"""A comparison in words: the answer first, then what was changed, the differences, and what could not be compared."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from hangview.compare.pairs import NO_OVERLAP
+from hangview.compare.values import DifferenceKind, Outcome
+from hangview.incident import COLLECTIVE
+from hangview.report.lines import Line, plain
+from hangview.report.markdown import markup_free
+from hangview.text import count, fold_ranks, name_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hangview.compare.values import Comparison, Condition, Difference, Duration, Pair, Part, Side, Value
+
+#: Lines of each part before the rest is counted instead; ``--all`` shows everything.
+DIFFERENCES, PARTS, DURATIONS, GROUPS = 8, 4, 6, 8
+RANK_PARTS = 12
+MORE = "… {} more: hangview compare --all shows everything"
+
+#: A part of a page: a heading ("" for the answer) and its lines; a line of an indent belongs to the one above it.
+Block = tuple[str, list[Line]]
+
+
+def to_text(comparison: Comparison, *, everything: bool = False) -> str:
+    """The comparison as plain text, one fact a line."""
+    return plain(comparison_lines(comparison, everything=everything))
+
+
+def comparison_lines(comparison: Comparison, *, everything: bool = False) -> list[Line]:
+    """The lines of the comparison, for a terminal or a pipe."""
+    lines: list[Line] = []
+    for heading, block in _blocks(comparison, everything=everything):
+        if heading:
+            lines += [Line(), Line(heading, "head")]
+            lines += [Line(line.text, line.style, line.indent + 2, line.hang) for line in block]
+        else:
+            lines += block
+    return lines
+
+
+def to_markdown(comparison: Comparison, *, everything: bool = False) -> str:
+    """The comparison as one markdown document with a title: the same words as the text."""
+    lines = ["# hangview compare", ""]
+    for heading, block in _blocks(comparison, everything=everything):
+        if heading:
+            lines += [f"## {heading[0].upper()}{heading[1:]}", ""]
+        lines += [f"{' ' * line.indent}- {markup_free(' '.join(line.text.split()))}" for line in block]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def answer(comparison: Comparison) -> tuple[str, str]:
+    """The label and the sentence that come first."""
+    if comparison.outcome is Outcome.NOTHING:
+        return "NOT COMPARABLE", f"no call is held by both sets{_why_nothing(comparison)}"
+    if comparison.outcome is Outcome.SAME:
+        calls = sum(pair.compared + pair.messages for pair in comparison.groups)
+        return "NO DIFFERENCE", f"{count(calls, 'call')} that both sets hold agree{_scope(comparison)}"
+    return "DIFFERS FIRST", difference_text(comparison.differences[0], comparison.groups)
+
+
+def difference_text(difference: Difference, groups: Sequence[Pair]) -> str:
+    """``"reduce_scatter 9 of dp_1: rank 5: 1,024 × Float in A, 512 × Float in B"``."""
+    return f"{call_name(difference, groups)}: {part_text(difference.parts[0])}"
+
+
+def call_name(difference: Difference, groups: Sequence[Pair]) -> str:
+    """``"all_reduce 42 of dp_0"``, ``"send 3 of pp_1, p2p 0->1"``, ``"group tp"``."""
+    label = groups[difference.pair].label
+    if difference.seq is None:
+        return f"group {label}"
+    lane = "" if difference.lane == COLLECTIVE else f", {difference.lane}"
+    return f"{difference.op or 'call'} {difference.seq} of {label}{lane}"
+
+
+def part_text(part: Part) -> str:
+    """``"ranks 0-2: completed in A, requested, not over in B"``, with what differs where the words do not say it."""
+    who = name_ranks(part.ranks, RANK_PARTS)
+    return f"{who}: {part.a} in A; {part.b} in B"
+
+
+def changed_text(comparison: Comparison) -> str:
+    """How many recorded conditions differ, and which: one changed thing per comparison is the point."""
+    changed = comparison.changed
+    if not changed:
+        return "no recorded condition differs; what the files do not record may"
+    names = ", ".join(_condition(condition) for condition in changed)
+    if len(changed) == 1:
+        return f"one recorded condition differs: {names}"
+    return f"{len(changed)} recorded conditions differ, so none of them explains a difference by itself: {names}"
+
+
+def _blocks(comparison: Comparison, *, everything: bool) -> Iterable[Block]:
+    yield "", _answer(comparison)
+    if comparison.differences:
+        yield (
+            "where they stop agreeing",
+            _limited(_differences(comparison, everything=everything), DIFFERENCES, everything=everything),
+        )
+    if comparison.conditions:
+        yield "conditions", [Line(line) for line in condition_lines(comparison)]
+    lengths = length_lines(comparison)
+    if lengths:
+        yield "number of calls", _limited([[Line(line)] for line in lengths], GROUPS, everything=everything)
+    unobserved = unobserved_lines(comparison)
+    if unobserved:
+        yield (
+            "not observed, and so not compared",
+            _limited([[Line(line)] for line in unobserved], GROUPS, everything=everything),
+        )
+    if comparison.durations:
+        heading = "note: durations, medians over the records that hold one (no verdict rests on them)"
+        lines = [[Line(duration_text(each, comparison.groups))] for each in comparison.durations]
+        yield heading, _limited(lines, DURATIONS, everything=everything)
+    yield "compared", _compared(comparison)
+
+
+def _answer(comparison: Comparison) -> list[Line]:
+    label, sentence = answer(comparison)
+    rows = [(label, sentence), ("CHANGED", changed_text(comparison))]
+    column = max(len(name) for name, _ in rows) + 2
+    lines = [Line(f"{name:<{column}}{text}", "answer", hang=column) for name, text in rows]
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        lines.append(Line(f"{name:<{column}}{side_text(side)}", hang=column))
+    return lines
+
+
+def side_text(side: Side) -> str:
+    """A set in one line: where it lies, and what its own report says first."""
+    leads = f" (leads: {name_ranks(side.leads, RANK_PARTS)})" if side.leads else ""
+    return f"{', '.join(side.paths)}: {side.answer}{leads}"
+
+
+def _limited(blocks: Sequence[list[Line]], limit: int, *, everything: bool) -> list[Line]:
+    shown = blocks if everything else blocks[:limit]
+    lines = [line for block in shown for line in block]
+    if len(shown) < len(blocks):
+        lines.append(Line(MORE.format(f"{len(blocks) - len(shown):,}"), "quiet"))
+    return lines
+
+
+def _differences(comparison: Comparison, *, everything: bool) -> list[list[Line]]:
+    """One block a difference; calls that are over in one set only, with nothing else to say, are one line together."""
+    if everything:
+        return [_difference(difference, comparison.groups, everything=True) for difference in comparison.differences]
+    blocks = []
+    folded: defaultdict[tuple[DifferenceKind, str, str, str], list[Difference]] = defaultdict(list)
+    for number, difference in enumerate(comparison.differences):
+        plain_state = {part.kind for part in difference.parts} == {DifferenceKind.STATE}
+        if number and plain_state and len({(part.a, part.b) for part in difference.parts}) == 1:
+            part = difference.parts[0]
+            folded[difference.kind, part.a, part.b, "later on its ranks: " if difference.follows else ""].append(difference)
+        else:
+            blocks.append(_difference(difference, comparison.groups, everything=False))
+    for (_, a, b, when), same in folded.items():
+        if len(same) == 1:
+            blocks.append(_difference(same[0], comparison.groups, everything=False))
+            continue
+        ranks = {rank for difference in same for rank in difference.ranks}
+        calls = _names([call_name(difference, comparison.groups) for difference in same])
+        blocks.append([Line(f"{when}{name_ranks(ranks, RANK_PARTS)}: {a} in A; {b} in B: {calls}")])
+    return blocks
+
+
+def _difference(difference: Difference, groups: Sequence[Pair], *, everything: bool) -> list[Line]:
+    when = "later on its ranks: " if difference.follows else ""
+    word = difference.kind.value.replace("_", " ")
+    lines = [Line(f"{when}{call_name(difference, groups)} ({word})", "lead" if not difference.follows else "")]
+    shown = difference.parts if everything else difference.parts[:PARTS]
+    lines += [Line(part_text(part), indent=2) for part in shown]
+    if len(shown) < len(difference.parts):
+        rest = {rank for part in difference.parts[len(shown) :] for rank in part.ranks}
+        lines.append(Line(f"{name_ranks(rest, RANK_PARTS)}: otherwise", "quiet", indent=2))
+    if difference.later:
+        later = ", ".join(f"{kind.value.replace('_', ' ')} from call {seq:,}" for kind, seq in difference.later)
+        lines.append(Line(f"further on also: {later}", "quiet", indent=2))
+    return lines
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4:,} more"
+
+
+def condition_lines(comparison: Comparison) -> list[str]:
+    """One line for each condition that the sets do not record alike."""
+    lines = []
+    for condition in comparison.conditions:
+        if not (condition.a and condition.b):
+            remark = " (recorded in one set only: not known to have changed)"
+        elif not condition.changed:
+            remark = " (by the wording of the logs: not known to have changed)"
+        else:
+            remark = " (comes with another one, not counted)" if condition.follows else ""
+        lines.append(f"{_condition(condition)}{remark}")
+    return lines
+
+
+def _condition(condition: Condition) -> str:
+    return f"{condition.name} {_values(condition.a)} → {_values(condition.b)}"
+
+
+def _values(values: Sequence[Value]) -> str:
+    if not values:
+        return "not recorded"
+    shown = [f"{value.text} ({name_ranks(value.ranks, 4)})" if value.ranks else value.text for value in values[:4]]
+    return "; ".join(shown) + (f"; {len(values) - 4:,} more" if len(values) > 4 else "")
+
+
+def length_lines(comparison: Comparison) -> list[str]:
+    """Groups of which one set goes on longer, equal ones together: a run that was stopped earlier looks the same."""
+    found: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    for pair in comparison.groups:
+        if pair.held_a and pair.held_b and pair.held_a[1] != pair.held_b[1]:
+            found[pair.held_a[1], pair.held_b[1]].append(pair.label)
+    return [f"{_names(labels)}: the newest is {a:,} in A, {b:,} in B" for (a, b), labels in found.items()]
+
+
+def unobserved_lines(comparison: Comparison) -> list[str]:
+    """What could not be compared and why; groups with the same reason together."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for pair in comparison.groups:
+        for reason in pair.unobserved:
+            found[reason].append(pair.label)
+    lines = list(comparison.notes)
+    lines += [f"{_names(labels)}: {reason}" for reason, labels in found.items()]
+    unmatched = {
+        index
+        for index, pair in enumerate(comparison.groups)
+        if (pair.a is None) != (pair.b is None) and index not in {each.pair for each in comparison.differences}
+    }
+    for word, labels in (
+        ("A", [comparison.groups[i].label for i in sorted(unmatched) if comparison.groups[i].b is None]),
+        ("B", [comparison.groups[i].label for i in sorted(unmatched) if comparison.groups[i].a is None]),
+    ):
+        if labels:
+            lines.append(f"{_names(labels)}: {'a group' if len(labels) == 1 else 'groups'} of {word} only")
+    return lines
+
+
+def duration_text(duration: Duration, groups: Sequence[Pair]) -> str:
+    """``"all_reduce of dp_0: 1.2 ms in A (40 records), 2.4 ms in B (40 records), B/A 2.00"``."""
+    ratio = f", B/A {duration.ratio:.2f}" if duration.ratio is not None else ""
+    a = f"{duration.a_ms:.3g} ms in A ({count(duration.a_count, 'record')})"
+    b = f"{duration.b_ms:.3g} ms in B ({count(duration.b_count, 'record')})"
+    return f"{duration.op} of {groups[duration.pair].label}: {a}, {b}{ratio}"
+
+
+def _compared(comparison: Comparison) -> list[Line]:
+    matched = [pair for pair in comparison.groups if pair.a is not None and pair.b is not None]
+    by = Counter(pair.matched_by for pair in matched)
+    how = ", ".join(f"{number:,} by {rule}" for rule, number in by.most_common())
+    ranks = fold_ranks(_common(comparison), RANK_PARTS) or "none"
+    calls, messages = sum(pair.compared for pair in matched), sum(pair.messages for pair in matched)
+    a, b = comparison.a, comparison.b
+    sends = f", {count(messages, 'send or receive', 'sends and receives')}" if messages else ""
+    return [
+        Line(f"ranks    {count(len(_common(comparison)), 'rank')} in both: {ranks}", hang=9),
+        Line(f"groups   {len(matched):,} in both{f' ({how})' if how else ''}; {a.groups:,} in A, {b.groups:,} in B", hang=9),
+        Line(f"calls    {calls:,} in both{sends}; {a.calls:,} records in A, {b.calls:,} in B", hang=9),
+    ]
+
+
+def _common(comparison: Comparison) -> list[int]:
+    """The ranks whose dumps both sets have."""
+    return sorted(set(comparison.a.read) & set(comparison.b.read))
+
+
+def _scope(comparison: Comparison) -> str:
+    """How much "no difference" rests on; a rank that only one set has a dump of is named."""
+    matched = sum(pair.a is not None and pair.b is not None for pair in comparison.groups)
+    left_out = set(comparison.a.expected) | set(comparison.b.expected)
+    left_out -= set(_common(comparison))
+    rest = f"; not compared: {name_ranks(left_out, RANK_PARTS)}" if left_out else ""
+    return f" ({count(matched, 'group')}, {count(len(_common(comparison)), 'rank')}{rest})"
+
+
+def _why_nothing(comparison: Comparison) -> str:
+    for word, side in (("A", comparison.a), ("B", comparison.b)):
+        if not side.read:
+            return f": no dump of {word} could be read"
+    if not _common(comparison):
+        return ": no rank has a dump in both"
+    if not any(pair.a is not None and pair.b is not None for pair in comparison.groups):
+        return ": no group is in both"
+    reasons = [reason for pair in comparison.groups if pair.a is not None and pair.b is not None for reason in pair.unobserved]
+    return f": {reasons[0].removeprefix(NO_OVERLAP)}" if reasons else ""

@@ -1,0 +1,125 @@
+"""The groups of a comparison: what to call them, how far each set's records of them reach, and what could not be compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.compare.rows import COLLECTIVE_LANE
+from hangview.compare.values import Pair
+from hangview.producers import producer_of
+from hangview.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hangview.compare.beside import Beside, Input
+    from hangview.compare.groups import Match
+    from hangview.incident import Group
+
+#: How the reason of a group begins whose dumps reach to different calls.
+NO_OVERLAP = "no call is held by both: "
+
+
+def labels(matches: Sequence[Match]) -> list[str]:
+    """What to call each group: its description, with the name where several share that."""
+    groups = [match.a or match.b for match in matches]
+    shown = [escape(group.label) if group is not None else "" for group in groups]
+    often = Counter(shown)
+    return [
+        label
+        if often[label] == 1 or group is None or not group.name or escape(group.name) == label
+        else f"{label} ({escape(group.name)})"
+        for label, group in zip(shown, groups, strict=True)
+    ]
+
+
+def pair_of(match: Match, label: str, a: Input, b: Input, ranks: Sequence[int]) -> Pair:
+    members = set(match.a.ranks if match.a else ()) | set(match.b.ranks if match.b else ())
+    if match.a is not None and match.b is not None:
+        members = set(match.a.ranks) & set(match.b.ranks)
+    unobserved = [match.doubt] if match.doubt else []
+    for word, side, group in (("A", a, match.a), ("B", b, match.b)):
+        reason = side.requests.calls.unjudged.get(group.id) if group is not None else None
+        if reason:
+            unobserved.append(f"the numbers of its calls in {word} do not correspond between ranks: {reason}")
+    common = tuple(sorted(members & set(ranks)))
+    if not common:
+        unobserved.append("no rank of it has a dump in both sets")
+    return Pair(
+        match.a,
+        match.b,
+        label,
+        common,
+        match.by,
+        held_a=_held(a, match.a, common),
+        held_b=_held(b, match.b, common),
+        unobserved=tuple(unobserved),
+    )
+
+
+def _held(side: Input, group: Group | None, ranks: Sequence[int]) -> tuple[int, int] | None:
+    """Oldest and newest call of a group's collective lane of which a set holds a record of one of these ranks."""
+    if group is None:
+        return None
+    rows = side.requests.calls.rows.filter((pl.col("group") == group.id) & pl.col("rank").is_in(ranks))
+    return None if rows.is_empty() else (int(rows["seq"].min()), int(rows["seq"].max()))  # type: ignore[arg-type]
+
+
+def with_calls(pair: Pair, number: int, beside: Beside, a: Input, b: Input) -> Pair:
+    """The pair with what was compared, and what could not be."""
+    compared = beside.compared().filter(pl.col("pair") == number)
+    calls = compared.filter(pl.col("lane") == COLLECTIVE_LANE)
+    messages = int(compared.filter(pl.col("lane") != COLLECTIVE_LANE)["calls"].sum())
+    first, last = (calls["first"][0], calls["last"][0]) if calls.height else (None, None)
+    unobserved = [*pair.unobserved, *_windows(pair, first)]
+    cut = beside.cut.filter((pl.col("pair") == number) & (pl.col("lane") == COLLECTIVE_LANE))
+    if cut.height:
+        unobserved.append(
+            f"from call {cut['cut'][0]:,} on the numbers do not correspond: one recorder has several records for another's one"
+        )
+    sends = [bool(_lanes_of(side, group)) for side, group in ((a, pair.a), (b, pair.b))]
+    if any(sends) and not messages:
+        unobserved.append(f"sends and receives: {_why_no_messages(a, b, sends)}")
+    return replace(
+        pair,
+        compared=calls["calls"][0] if calls.height else 0,
+        first=first,
+        last=last,
+        messages=messages,
+        unobserved=tuple(unobserved),
+    )
+
+
+def _windows(pair: Pair, first: int | None) -> Iterable[str]:
+    """Calls that only one set holds because the other's dumps do not reach so far back."""
+    if pair.held_a is None or pair.held_b is None:
+        for word, mine, theirs in (("A", pair.held_a, pair.held_b), ("B", pair.held_b, pair.held_a)):
+            if mine is None and theirs is not None and pair.ranks:
+                yield f"{word} holds no record of its calls"
+        return
+    if first is None:
+        yield f"{NO_OVERLAP}A holds {_span(pair.held_a)}, B {_span(pair.held_b)}"
+    elif first > min(pair.held_a[0], pair.held_b[0]):
+        word = "A" if pair.held_a[0] > pair.held_b[0] else "B"
+        yield f"calls before {first:,} are not in {word}'s dumps any more: an earlier difference would not show"
+
+
+def _span(held: tuple[int, int]) -> str:
+    return f"call {held[0]:,}" if held[0] == held[1] else f"calls {held[0]:,}-{held[1]:,}"
+
+
+def _lanes_of(side: Input, group: Group | None) -> list[tuple[int, int, int]]:
+    return [lane for lane in side.requests.traffic.lanes if group is not None and lane[0] == group.id]
+
+
+def _why_no_messages(a: Input, b: Input, sends: Sequence[bool]) -> str:
+    for word, side, there in (("A", a, sends[0]), ("B", b, sends[1])):
+        libraries = sorted({source.producer for source in side.incident.records.sources if source.usable and source.producer})
+        if not there:
+            silent = [name for name in libraries if not producer_of(name).records_p2p]
+            return f"{escape(silent[0])} does not record them ({word})" if silent else f"{word} holds no record of them"
+    return "the dumps do not go back to the first one, so that they cannot be counted"

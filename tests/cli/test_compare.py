@@ -1,0 +1,65 @@
+"""``hangview compare``: exit codes, formats and files, over real dump sets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hangview import cli
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+HEALTHY, SKIP = str(FIXTURES / "real-2.15.0-healthy"), str(FIXTURES / "real-2.15.0-skip")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "code"),
+    [
+        ("real-2.15.0-healthy", "real-2.15.0-healthy", 0),
+        ("real-2.15.0-healthy", "real-2.15.0-skip", 1),
+        ("nccl-stuck-wrapped", "nccl-stuck", 3),
+        ("real-2.15.0-healthy", "logs", 3),
+    ],
+)
+def test_the_exit_code_says_whether_they_differ(a, b, code, capsys):
+    arguments = ["compare", str(FIXTURES / a), str(FIXTURES / b)]
+    assert cli.run(arguments) == code
+    assert capsys.readouterr().err == ""
+    assert cli.run([*arguments, "--exit-zero"]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], [HEALTHY], [HEALTHY, HEALTHY, HEALTHY], [HEALTHY, "no-such"], [HEALTHY, SKIP, "--format", "x"]]
+)
+def test_usage(arguments, capsys):
+    assert cli.run(["compare", *arguments]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert len(found.err.splitlines()) == 1
+
+
+def test_formats(capsys):
+    cli.run(["compare", HEALTHY, SKIP])
+    assert capsys.readouterr().out.startswith("DIFFERS FIRST  all_reduce 10 of default_pg: rank 2: ")
+    cli.run(["compare", HEALTHY, SKIP, "--format", "markdown"])
+    assert capsys.readouterr().out.startswith("# hangview compare\n")
+    cli.run(["compare", HEALTHY, SKIP, "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["differences"][0]["seq"] == 10
+
+
+def test_into_a_file(tmp_path, capsys):
+    target = tmp_path / "compared.txt"
+    assert cli.run(["compare", HEALTHY, SKIP, "-o", str(target)]) == 1
+    assert capsys.readouterr().out == ""
+    assert target.read_text("utf-8").startswith("DIFFERS FIRST")
+
+
+def test_without_logs_only_dumps_are_read(capsys):
+    a, b = str(FIXTURES / "healthy"), str(FIXTURES / "seed-a-exit")
+    cli.run(["compare", a, b, "--no-logs", "--format", "json"])
+    without = json.loads(capsys.readouterr().out)
+    cli.run(["compare", a, b, "--format", "json"])
+    having = json.loads(capsys.readouterr().out)
+    assert without["differences"] == having["differences"]
+    assert without["b"]["answer"] != having["b"]["answer"]

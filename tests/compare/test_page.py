@@ -1,0 +1,109 @@
+"""The words of a comparison: the answer first, short at a thousand ranks, the same in text and markdown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from hangview.compare import Comparison, compare
+from hangview.compare.as_json import SCHEMA, to_json
+from hangview.compare.page import answer, changed_text, to_markdown, to_text
+from hangview.compare.values import Condition, Value
+from tests.engine.support import OPEN, Pg, alike, look, lost, rank
+
+
+def condition(name: str, a: str, b: str) -> Condition:
+    return Condition(name, (Value(a),), (Value(b),), changed=True)
+
+
+@pytest.fixture(scope="module")
+def hung() -> Comparison:
+    whole = look(*(rank(n).calls("all_reduce", 1, 10) for n in range(4)))
+    return compare(whole, look(rank(0).calls("all_reduce", 1, 9), *alike(range(1, 4), "all_reduce", 10)))
+
+
+def test_the_answer_is_the_first_line(hung):
+    first = to_text(hung).splitlines()[0]
+    assert first.startswith("DIFFERS FIRST  all_reduce 10 of default_pg: rank 0: completed in A; not requested (")
+    assert first.endswith(" in B")
+
+
+def test_no_difference_says_how_much_was_compared(hung):
+    whole = look(*(rank(n).calls("all_reduce", 1, 10) for n in range(3)), lost(3))
+    label, sentence = answer(compare(whole, whole))
+    assert (label, sentence) == (
+        "NO DIFFERENCE", "10 calls that both sets hold agree (1 group, 3 ranks; not compared: rank 3)"
+    )  # fmt: skip
+
+
+def test_nothing_comparable_says_why():
+    a = look(*(rank(n).calls("all_reduce", 1, 3) for n in range(4)))
+    b = look(*(rank(n).wrapped().calls("all_reduce", 7, 9) for n in range(4)))
+    assert answer(compare(a, b)) == (
+        "NOT COMPARABLE", "no call is held by both sets: A holds calls 1-3, B calls 7-9"
+    )  # fmt: skip
+    assert answer(compare(look(lost(0)), a))[1].endswith("no dump of A could be read")
+
+
+def test_the_number_of_changed_conditions_is_said(hung):
+    none, one = changed_text(hung), changed_text(replace(hung, conditions=(condition("backend", "nccl", "nccl2"),)))
+    two = (condition("backend", "nccl", "nccl2"), condition("PyTorch", "2.14", "2.15"))
+    assert none == "no recorded condition differs; what the files do not record may"
+    assert one == "one recorded condition differs: backend nccl → nccl2"
+    assert changed_text(replace(hung, conditions=two)).startswith("2 recorded conditions differ, so none of them explains")
+
+
+def test_what_follows_and_what_is_not_known_is_listed_and_not_counted(hung):
+    conditions = (
+        condition("PyTorch", "2.14", "2.15"),
+        replace(condition("dump schema", "2.9", "2.10"), follows=True),
+        Condition("driver", (), (Value("580"),), changed=False),
+    )
+    found = replace(hung, conditions=conditions)
+    assert changed_text(found) == "one recorded condition differs: PyTorch 2.14 → 2.15"
+    assert "driver not recorded → 580 (recorded in one set only: not known to have changed)" in to_text(found)
+
+
+def test_markdown_holds_the_same_words(hung):
+    text, markdown = to_text(hung), to_markdown(hung).replace("\\", "")
+    assert markdown.startswith("# hangview compare\n")
+    for line in text.splitlines():
+        assert " ".join(line.split()).casefold() in markdown.casefold()
+
+
+def test_a_thousand_ranks_stay_short():
+    ranks = range(1024)
+    world = Pg("0", "default_pg", tuple(ranks))
+    pairs = {n: Pg(str(1 + n // 2), "pair", (n - n % 2, n - n % 2 + 1)) for n in ranks}
+    done = look(*(rank(n).call("all_reduce", 1, group=world).call("all_reduce", 1, group=pairs[n]) for n in ranks))
+    stuck = look(*(rank(n).call("all_reduce", 1, OPEN, group=world).call("all_reduce", 1, OPEN, group=pairs[n]) for n in ranks))
+    found = compare(done, stuck)
+    assert len(found.differences) == 513
+    text = to_text(found)
+    assert len(text.splitlines()) < 40
+    assert max(map(len, text.splitlines())) < 600
+    assert len(to_text(found, everything=True).splitlines()) > 1000
+
+
+def test_control_characters_of_a_file_stay_out():
+    odd = Pg("0", "a\x1b[2Jb", (0, 1))
+    a = look(*(rank(n).call("all_reduce", 1, group=odd) for n in range(2)))
+    b = look(*(rank(n).call("all_reduce", 1, group=odd, size=3) for n in range(2)))
+    for text in (to_text(compare(a, b)), to_markdown(compare(a, b)), to_json(compare(a, b))):
+        assert "\x1b" not in text
+
+
+def test_json_says_everything_with_its_own_schema(hung):
+    found = json.loads(to_json(hung))
+    assert (found["schema"], found["outcome"], found["changed"]) == (SCHEMA, "difference", 0)
+    (difference,) = found["differences"]
+    assert (difference["kind"], difference["seq"], difference["lane"], difference["ranks"]) == (
+        "not_requested", 10, "collective", [0, 1, 2, 3]
+    )  # fmt: skip
+    assert [part["ranks"] for part in difference["parts"]] == [[0], [1, 2, 3]]
+    group = found["groups"][difference["group"]]
+    assert (group["label"], group["compared"], group["held_a"], group["held_b"]) == ("default_pg", 10, [1, 10], [1, 10])
+    assert to_json(hung).isascii()
+    assert "[0, 1, 2, 3]" in to_json(hung)
