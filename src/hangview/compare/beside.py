@@ -86,7 +86,7 @@ class Input:
 
 _WINDOW = {
     "pair": pl.Int32,
-    "lane": pl.Int64,
+    "lane": pl.Int32,
     "rank": pl.Int32,
     "newest": pl.Int64,
     "covers": pl.Boolean,
@@ -171,7 +171,7 @@ def _elsewhere(rows: pl.DataFrame, words: Sequence[Any]) -> pl.DataFrame:
     numbers = {site: number for number, site in names.items()}
     table = pl.DataFrame(
         [(numbers[a], numbers[b], other) for (a, b), other in sorted(found.items())],
-        schema={"site": pl.Int64, "site_b": pl.Int64, "elsewhere": pl.Boolean},
+        schema={"site": pl.Int32, "site_b": pl.Int32, "elsewhere": pl.Boolean},
         orient="row",
     )
     return rows.join(table, on=["site", "site_b"], how="left").with_columns(pl.col("elsewhere").fill_null(value=False))
@@ -196,7 +196,7 @@ def _kinds(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``before``: the place of a request in its rank's own order, counted in requests that both sets have."""
-    common = (pl.col("there") & pl.col("there_b")).cast(pl.Int64)
+    common = (pl.col("there") & pl.col("there_b")).cast(pl.Int32)
     for position, name in (("position", "before_a"), ("position_b", "before_b")):
         rows = rows.sort("rank", position, nulls_last=True).with_columns((common.cum_sum() - common).over("rank").alias(name))
     place = pl.when(pl.col("there")).then("before_a").otherwise("before_b")

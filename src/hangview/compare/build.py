@@ -11,7 +11,7 @@ from hangview.compare.beside import KINDS, Input, lay
 from hangview.compare.conditions import conditions
 from hangview.compare.durations import durations
 from hangview.compare.groups import match_groups
-from hangview.compare.pairs import labels, pair_of, with_calls
+from hangview.compare.pairs import pairs
 from hangview.compare.rows import COLLECTIVE_LANE, Vocabulary, requests
 from hangview.compare.values import Comparison, Difference, DifferenceKind, Part, Side
 from hangview.incident import COLLECTIVE, Role, p2p_lane
@@ -37,17 +37,14 @@ def compare(a: Incident, b: Incident) -> Comparison:
     """
     words = Vocabulary()
     matches = match_groups(a.groups, b.groups)
-    pairs = [match for match in matches if match.a is not None and match.b is not None]
-    one = Input(a, requests(a, words), [match.a.id for match in pairs if match.a is not None])
-    other = Input(b, requests(b, words), [match.b.id for match in pairs if match.b is not None])
+    place = [index for index, match in enumerate(matches) if match.a is not None and match.b is not None]
+    both = [(match.a.id, match.b.id) for match in matches if match.a is not None and match.b is not None]
+    one = Input(a, requests(a, words), [group for group, _ in both])
+    other = Input(b, requests(b, words), [group for _, group in both])
     ranks = sorted(set(a.coverage.read) & set(b.coverage.read))
     names = words.values()
     beside = lay(one, other, ranks, names)
-    named = zip(matches, labels(matches), strict=True)
-    built = [pair_of(match, label, one, other, ranks) for match, label in named]
-    place = [index for index, match in enumerate(matches) if match.a is not None and match.b is not None]
-    for pair, index in enumerate(place):
-        built[index] = with_calls(built[index], pair, beside, one, other)
+    built = pairs(matches, one, other, ranks, beside)
     found = _differences(beside, one, other, place, names)
     found += [
         difference for index, match in enumerate(matches) if (difference := _alone(index, match, one, other, ranks)) is not None
@@ -129,9 +126,9 @@ def _differences(beside: Beside, a: Input, b: Input, place: Sequence[int], words
 _ORDER = {kind: place for place, kind in enumerate((*KINDS, DifferenceKind.ONLY_IN_ONE))}
 
 
-def _telling(difference: Difference, pairs: Sequence[Pair], a: Incident, b: Incident) -> tuple[object, ...]:
+def _telling(difference: Difference, groups: Sequence[Pair], a: Incident, b: Incident) -> tuple[object, ...]:
     """Sort key: what differs before anything else on its ranks, then by kind, then where a report's lead stands."""
-    pair = pairs[difference.pair]
+    pair = groups[difference.pair]
     leads: set[tuple[int | None, str | None, int | None]] = set()
     for incident, group in ((a, pair.a), (b, pair.b)):
         leads |= {

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.compare.pairs import NO_OVERLAP
-from hangview.compare.values import DifferenceKind, Outcome
+from hangview.compare.values import Outcome
 from hangview.incident import COLLECTIVE
 from hangview.report.lines import Line, plain
 from hangview.report.markdown import markup_free
@@ -145,25 +145,21 @@ def _limited(blocks: Sequence[list[Line]], limit: int, *, everything: bool) -> l
 
 
 def _differences(comparison: Comparison, *, everything: bool) -> list[list[Line]]:
-    """One block a difference; calls that are over in one set only, with nothing else to say, are one line together."""
+    """One block a difference; those of which every part says the same are one block, under the first of them."""
     if everything:
         return [_difference(difference, comparison.groups, everything=True) for difference in comparison.differences]
+    alike: defaultdict[tuple[object, ...], list[Difference]] = defaultdict(list)
+    for difference in comparison.differences:
+        said = tuple((part.kind, part.a, part.b) for part in difference.parts)
+        alike[difference.follows, difference.op, said].append(difference)
     blocks = []
-    folded: defaultdict[tuple[DifferenceKind, str, str, str], list[Difference]] = defaultdict(list)
-    for number, difference in enumerate(comparison.differences):
-        plain_state = {part.kind for part in difference.parts} == {DifferenceKind.STATE}
-        if number and plain_state and len({(part.a, part.b) for part in difference.parts}) == 1:
-            part = difference.parts[0]
-            folded[difference.kind, part.a, part.b, "later on its ranks: " if difference.follows else ""].append(difference)
-        else:
-            blocks.append(_difference(difference, comparison.groups, everything=False))
-    for (_, a, b, when), same in folded.items():
-        if len(same) == 1:
-            blocks.append(_difference(same[0], comparison.groups, everything=False))
-            continue
-        ranks = {rank for difference in same for rank in difference.ranks}
-        calls = _names([call_name(difference, comparison.groups) for difference in same])
-        blocks.append([Line(f"{when}{name_ranks(ranks, RANK_PARTS)}: {a} in A; {b} in B: {calls}")])
+    for shown, *rest in alike.values():
+        block = _difference(shown, comparison.groups, everything=False)
+        if rest:
+            calls = _names([call_name(difference, comparison.groups) for difference in rest])
+            ranks = name_ranks({rank for difference in rest for rank in difference.ranks}, RANK_PARTS)
+            block.append(Line(f"and so do {calls} ({ranks})", indent=2))
+        blocks.append(block)
     return blocks
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from hangview.producers import producer_of
 from hangview.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.compare.beside import Beside, Input
     from hangview.compare.groups import Match
@@ -37,7 +37,27 @@ def labels(matches: Sequence[Match]) -> list[str]:
     ]
 
 
-def pair_of(match: Match, label: str, a: Input, b: Input, ranks: Sequence[int]) -> Pair:
+def pairs(matches: Sequence[Match], a: Input, b: Input, ranks: Sequence[int], beside: Beside) -> list[Pair]:
+    """One pair for each match, in their order, with what was compared of it and what could not be."""
+    held = [_held(side, ranks) for side in (a, b)]
+    compared: defaultdict[int, dict[int, tuple[int, int, int]]] = defaultdict(dict)
+    for number, lane, calls, first, last in beside.compared().select("pair", "lane", "calls", "first", "last").iter_rows():
+        compared[number][lane] = (calls, first, last)
+    cuts = dict(beside.cut.filter(pl.col("lane") == COLLECTIVE_LANE).select("pair", "cut").iter_rows())
+    out = []
+    matched = 0
+    for match, label in zip(matches, labels(matches), strict=True):
+        pair = _pair(match, label, a, b, ranks, held)
+        if match.a is not None and match.b is not None:
+            pair = _with_calls(pair, compared[matched], cuts.get(matched), a, b)
+            matched += 1
+        out.append(pair)
+    return out
+
+
+def _pair(
+    match: Match, label: str, a: Input, b: Input, ranks: Sequence[int], held: Sequence[Mapping[int, tuple[int, int]]]
+) -> Pair:
     members = set(match.a.ranks if match.a else ()) | set(match.b.ranks if match.b else ())
     if match.a is not None and match.b is not None:
         members = set(match.a.ranks) & set(match.b.ranks)
@@ -55,43 +75,32 @@ def pair_of(match: Match, label: str, a: Input, b: Input, ranks: Sequence[int]) 
         label,
         common,
         match.by,
-        held_a=_held(a, match.a, common),
-        held_b=_held(b, match.b, common),
+        held_a=held[0].get(match.a.id) if match.a is not None else None,
+        held_b=held[1].get(match.b.id) if match.b is not None else None,
         unobserved=tuple(unobserved),
     )
 
 
-def _held(side: Input, group: Group | None, ranks: Sequence[int]) -> tuple[int, int] | None:
-    """Oldest and newest call of a group's collective lane of which a set holds a record of one of these ranks."""
-    if group is None:
-        return None
-    rows = side.requests.calls.rows.filter((pl.col("group") == group.id) & pl.col("rank").is_in(ranks))
-    return None if rows.is_empty() else (int(rows["seq"].min()), int(rows["seq"].max()))  # type: ignore[arg-type]
+def _held(side: Input, ranks: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """By group: oldest and newest call of its collective lane of which a set holds a record of one of these ranks."""
+    rows = side.requests.calls.rows.filter(pl.col("rank").is_in(ranks))
+    table = rows.group_by("group").agg(oldest=pl.col("seq").min(), newest=pl.col("seq").max())
+    return {group: (oldest, newest) for group, oldest, newest in table.select("group", "oldest", "newest").iter_rows()}
 
 
-def with_calls(pair: Pair, number: int, beside: Beside, a: Input, b: Input) -> Pair:
-    """The pair with what was compared, and what could not be."""
-    compared = beside.compared().filter(pl.col("pair") == number)
-    calls = compared.filter(pl.col("lane") == COLLECTIVE_LANE)
-    messages = int(compared.filter(pl.col("lane") != COLLECTIVE_LANE)["calls"].sum())
-    first, last = (calls["first"][0], calls["last"][0]) if calls.height else (None, None)
+def _with_calls(pair: Pair, compared: Mapping[int, tuple[int, int, int]], cut: int | None, a: Input, b: Input) -> Pair:
+    """The pair with what was compared, by lane: how many calls, the first and the last."""
+    calls, first, last = compared.get(COLLECTIVE_LANE, (0, None, None))
+    messages = sum(each[0] for lane, each in compared.items() if lane != COLLECTIVE_LANE)
     unobserved = [*pair.unobserved, *_windows(pair, first)]
-    cut = beside.cut.filter((pl.col("pair") == number) & (pl.col("lane") == COLLECTIVE_LANE))
-    if cut.height:
+    if cut is not None:
         unobserved.append(
-            f"from call {cut['cut'][0]:,} on the numbers do not correspond: one recorder has several records for another's one"
+            f"from call {cut:,} on the numbers do not correspond: one recorder has several records for another's one"
         )
     sends = [bool(_lanes_of(side, group)) for side, group in ((a, pair.a), (b, pair.b))]
     if any(sends) and not messages:
         unobserved.append(f"sends and receives: {_why_no_messages(a, b, sends)}")
-    return replace(
-        pair,
-        compared=calls["calls"][0] if calls.height else 0,
-        first=first,
-        last=last,
-        messages=messages,
-        unobserved=tuple(unobserved),
-    )
+    return replace(pair, compared=calls, first=first, last=last, messages=messages, unobserved=tuple(unobserved))
 
 
 def _windows(pair: Pair, first: int | None) -> Iterable[str]:

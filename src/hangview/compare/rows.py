@@ -69,16 +69,16 @@ def requests(incident: Incident, words: Vocabulary) -> Requests:
 
 _SCHEMA = {
     "group": pl.Int32,
-    "lane": pl.Int64,
-    "seq": pl.Int64,
+    "lane": pl.Int32,
+    "seq": pl.Int32,
     "rank": pl.Int32,
-    "position": pl.Int64,
+    "position": pl.Int32,
     "reading": pl.UInt8,
     "over": pl.Boolean,
     "op_index": pl.UInt32,
     "signature": pl.UInt32,
     "stack": pl.UInt32,
-    **dict.fromkeys(ASKED, pl.Int64),
+    **dict.fromkeys(ASKED, pl.Int32),
 }
 #: The lane number of every collective lane.
 COLLECTIVE_LANE = -1
@@ -89,11 +89,11 @@ def _collectives(incident: Incident, lined_up: Calls, words: Vocabulary) -> pl.D
         [(number, *_ids(key, words)) for number, key in enumerate(lined_up.keys)],
         schema={
             "key": pl.UInt32,
-            "op": pl.Int64,
-            "bare": pl.Int64,
-            "sizes": pl.Int64,
-            "dtypes": pl.Int64,
-            "coalesced": pl.Int64,
+            "op": pl.Int32,
+            "bare": pl.Int32,
+            "sizes": pl.Int32,
+            "dtypes": pl.Int32,
+            "coalesced": pl.Int32,
         },
         orient="row",
     )
@@ -131,7 +131,7 @@ def _messages(incident: Incident, traffic: Traffic, words: Vocabulary) -> pl.Dat
         if end.from_start
     ]
     places = [(*place, words.id_of(("p2p", place[1], place[2]))) for place in whole]
-    schema = {"group": pl.Int32, "src": pl.Int32, "dst": pl.Int32, "rank": pl.Int32, "lane": pl.Int64}
+    schema = {"group": pl.Int32, "src": pl.Int32, "dst": pl.Int32, "rank": pl.Int32, "lane": pl.Int32}
     lanes = pl.DataFrame(places, schema=schema, orient="row").unique(["group", "src", "dst", "rank"], maintain_order=True)
     rows = traffic.rows.rename({"op": "op_index", "seq": "call_seq", "number": "seq"}).drop("lane")
     rows = rows.join(lanes, on=["group", "src", "dst", "rank"], how="inner", maintain_order="left")
@@ -144,7 +144,7 @@ def _messages(incident: Incident, traffic: Traffic, words: Vocabulary) -> pl.Dat
         size = words.id_of((sum(prod(shape) for shape in shapes),)) if shapes else None
         table.append((op, signature, name, name, size, words.id_of(tuple(sorted(set(dtypes))) if dtypes else None), 0))
     names = ("op", "bare", "sizes", "dtypes", "coalesced")
-    schema_of_table = {"op_index": pl.UInt32, "signature": pl.UInt32, **dict.fromkeys(names, pl.Int64)}
+    schema_of_table = {"op_index": pl.UInt32, "signature": pl.UInt32, **dict.fromkeys(names, pl.Int32)}
     asked = pl.DataFrame(table, schema=schema_of_table, orient="row")
     rows = rows.join(asked, on=["op_index", "signature"], how="left", maintain_order="left")
     return _finish(incident, rows, words, pl.col("issued") | pl.col("unclear"))
@@ -158,9 +158,9 @@ def _finish(incident: Incident, rows: pl.DataFrame, words: Vocabulary, untold: p
     apis = [words.id_of(entry_point(stack) or None) for stack in stacks]
     over = pl.when(~untold).then(pl.col("reading").is_in(DONE))
     columns = {
-        "library": pl.Series("library", ops, dtype=pl.Int64).gather(rows["op_index"]),
-        "site": pl.Series("site", sites, dtype=pl.Int64).gather(rows["stack"]),
-        "api": pl.Series("api", apis, dtype=pl.Int64).gather(rows["stack"]),
+        "library": pl.Series("library", ops, dtype=pl.Int32).gather(rows["op_index"]),
+        "site": pl.Series("site", sites, dtype=pl.Int32).gather(rows["stack"]),
+        "api": pl.Series("api", apis, dtype=pl.Int32).gather(rows["stack"]),
     }
     return rows.with_columns(over=over, **columns).select(pl.col(name).cast(dtype) for name, dtype in _SCHEMA.items())
 
