@@ -82,7 +82,7 @@ def _recording(outcome: Outcome, producer: str, rng: random.Random) -> Recording
         configured=fault == "first" or rng.random() < 0.6,
         old_batches=nccl and rng.random() < 0.1,
         per_host=rng.choice((2, 4, 8)),
-        offsets=tuple(rng.uniform(-0.3, 0.3) if rng.random() < 0.8 else rng.uniform(-3600, 3600) for _ in range(8)),
+        offsets=tuple(rng.uniform(-0.3, 0.3) if rng.random() < 0.8 else rng.uniform(0, 3600) for _ in range(8)),
         prefix=rng.choice(("nccl_trace_rank_", "comm_lib_trace_rank_", "trace_")),
     )
     if nccl and outcome.hangs and not how.only_active and rng.random() < 0.1:  # what looks completed would be left out

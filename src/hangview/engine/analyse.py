@@ -138,26 +138,27 @@ _LOOKED_AT = 200
 
 def _quiet(
     records: Records, found: tuple[Group, ...], calls: Calls, open_calls: dict[tuple[int, int], Stall]
-) -> tuple[tuple[int, int, int, Mismatch], ...]:
-    """Calls that differ between ranks although they are over: the first of each group and kind, and how many there are."""
+) -> tuple[tuple[int, int, int, bool, Mismatch], ...]:
+    """Calls that differ between ranks although they are not open: the first of each group and kind, how many there are, and
+    whether they are known to be over (of some recorders' calls it is only known that they were issued)."""
     table = calls.by_seq.filter(pl.col("differs") | (pl.col("exchange") & (pl.col("sent") != pl.col("received"))))
     bound: dict[int, int] = {}  # from its stalled mismatch on, a group's calls are no news
     for (group, seq), stall in open_calls.items():
         if stall.mismatch is not None:
             bound[group] = min(seq, bound.get(group, seq))
-    out: dict[tuple[int, Kind], tuple[int, int, Mismatch]] = {}
+    out: dict[tuple[int, Kind], tuple[int, int, bool, Mismatch]] = {}
     looked: dict[int, int] = {}
     for group, seq in table.select("group", "seq").iter_rows():
         looked[group] = looked.get(group, 0) + 1
         if group in calls.unjudged or seq >= bound.get(group, seq + 1) or looked[group] > _LOOKED_AT:
             continue
-        differs = stalls.mismatch(records, found[group], calls.at(group, seq).iter_rows(named=True), calls, 0)
+        rows = calls.at(group, seq).to_dicts()
+        differs = stalls.mismatch(records, found[group], rows, calls, 0)
         if differs is not None:
-            first, count, shown = out.get((group, differs.kind), (seq, 0, differs))
-            out[group, differs.kind] = (first, count + 1, shown)
-    return tuple(
-        (group, seq, count, mismatch) for (group, _), (seq, count, mismatch) in sorted(out.items(), key=lambda x: x[0])
-    )
+            over = not any(row["issued"] for row in rows)
+            first, count, known, shown = out.get((group, differs.kind), (seq, 0, over, differs))
+            out[group, differs.kind] = (first, count + 1, known and over, shown)
+    return tuple((group, *what) for (group, _), what in sorted(out.items(), key=lambda x: x[0]))
 
 
 def _waits(graph: Graph) -> tuple[Wait, ...]:

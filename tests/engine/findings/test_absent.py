@@ -189,6 +189,38 @@ def test_without_stacks_ranks_that_do_not_come_are_named():
     bare = [rank(r).calls("all_reduce", 1, 30) for r in range(3)]
     incident = look(*bare, rank(3).calls("all_reduce", 1, 30).call("all_reduce", 31, OPEN))
     assert incident.leads == (0, 1, 2)
+    assert "that ranks 0-2 should have requested it: rank 3 is a call ahead of all others" in incident.findings[0].not_concluded
+
+
+def bare(number: int, *, repeats: int | None = None, last: int = 30) -> Dump:
+    """Calls of growing size without stacks; ``repeats``: the call that a rank makes twice, so that it is one behind since."""
+    dump = rank(number)
+    for seq in range(1, last + 1):
+        dump.call("all_reduce", seq, size=seq - (repeats is not None and seq > repeats))
+    return dump
+
+
+def test_a_rank_that_asked_for_something_else_before_is_the_lead_and_not_the_others_that_are_done():
+    """Rank 3 made call 29 twice: its 30 has another size, and then it is alone in 31. The others have made all their calls."""
+    ahead = bare(3, repeats=29).call("all_reduce", 31, OPEN, size=30)
+    incident = look(*(bare(r) for r in range(3)), ahead)
+    assert incident.leads == (3,)
+    (lead,) = (f for f in incident.findings if f.role is Role.LEAD)
+    assert (lead.kind, lead.ranks, lead.others, lead.seq) == (Kind.DIFFERENT_SIZE, (3,), (0, 1, 2), 30)
+    assert [f.seq for f in incident.findings if f.kind is Kind.DIFFERENT_SIZE] == [30]
+
+
+def test_an_odd_call_of_another_rank_does_not_speak_for_those_who_do_not_come():
+    """Rank 2's call 30 differs, but it is rank 3 that waits."""
+    incident = look(bare(0), bare(1), bare(2, repeats=29), bare(3).call("all_reduce", 31, OPEN, size=31))
+    assert incident.leads == (0, 1, 2)
+
+
+def test_another_dtype_before_does_not_excuse_those_who_do_not_come():
+    """A rank may run in another precision throughout: that is not a call ahead."""
+    dumps = [rank(r).calls("all_reduce", 1, 30) for r in range(3)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 30, dtype="Half").call("all_reduce", 31, OPEN, dtype="Half"))
+    assert incident.leads == (0, 1, 2)
 
 
 def test_a_repeated_call_among_two_call_sites_names_no_healthy_rank():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
-from hangview.engine.findings.differing import call_site
+from hangview.engine.findings.differing import call_site, mismatch
 from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, Edge, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.evidence import Telling
+    from hangview.engine.stalls import Mismatch
     from hangview.engine.waits import Edge, Place
 
 
@@ -40,6 +41,11 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
             findings.extend(call_site(case, tell, ahead[r], Role.LEAD, ranks) for r in waiters)
             continue
+        parted = _parted(case, place, ranks, waiters)
+        if parted is not None:
+            seq, calls, found = parted
+            findings.append(mismatch(case, tell, (place[0], COLLECTIVE, seq), found, Role.LEAD, found.sides[0].op, calls))
+            continue
         doubt = _doubt(case, place, ranks, waiters)
         if doubt is not None:
             findings.append(_undecided(case, tell, place, sorted(ranks), waiters, doubt))
@@ -53,6 +59,27 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             waiters = sorted({e.rank for r in short for e in arrows[r][other]})
             findings.append(_absence(case, tell, other, _kind_of_absence(case, short[0], other), short, waiters, Role.WAITING))
     return findings
+
+
+def _parted(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> tuple[int, int, Mismatch] | None:
+    """An earlier call of the group in which just those who wait now asked for something else than those they wait for.
+
+    They skipped or repeated a call, or took another branch, and are a call ahead since: the others have no call to make up for.
+    """
+    if place[1] != COLLECTIVE:
+        return None
+    for group, seq, calls, _, found in case.quiet:
+        apart = found.kind is not Kind.DIFFERENT_DTYPE and set(waiters) <= set(found.minority)
+        if group == place[0] and seq < place[2] and apart and set(ranks) <= set(found.sides[0].ranks):
+            return seq, calls, found
+    return None
+
+
+def _one_ahead(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> bool:
+    """Whether a few stand one call ahead of all others, who are more and stand at one place: the few may be the odd ones."""
+    if place[1] != COLLECTIVE or len(waiters) >= len(ranks):
+        return False
+    return all(case.windows[place[0], rank].newest == place[2] - 1 for rank in ranks)
 
 
 def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> tuple[Role, str] | None:
@@ -146,7 +173,10 @@ def _absence(
             steps.append(f"Through these, {len(behind)} more ranks wait: {fold_ranks(behind)}.")
         unseen = case.stalls[place[0], place[2]].unobserved if place[1] == COLLECTIVE else ()
         evidence.extend(tell.unseen(place, unseen))
+    kept = not_concluded(kind, who)
+    if _one_ahead(case, place, ranks, waiters):
+        kept += (f"that {who} should have requested it: {wait} {agrees(wait, 'is', 'are')} a call ahead of all others",)
     return Finding(
         kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.HOST, summary, tuple(evidence),
-        compare_first(kind, who), not_concluded(kind, who), tuple(steps),
+        compare_first(kind, who), kept, tuple(steps),
     )  # fmt: skip

@@ -31,7 +31,9 @@ class Case:
     stalls: dict[tuple[int, int], Stall]
     traffic: Traffic
     graph: Graph
-    quiet: tuple[tuple[int, int, int, Mismatch], ...]  #: (group, seq, how many calls) that differ but are over
+    quiet: tuple[
+        tuple[int, int, int, bool, Mismatch], ...
+    ]  #: (group, seq, how many calls, whether known to be over) that differ
     disputes: tuple[Dispute, ...]
     ops: Mapping[tuple[int, int], str]  #: family of the calls at which shifts and late ranks begin
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued

@@ -29,7 +29,9 @@ def mismatches(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     return out
 
 
-def mismatch(case: Case, tell: Telling, place: Place, found: Mismatch, role: Role, op: str, calls: int = 1) -> Finding:
+def mismatch(
+    case: Case, tell: Telling, place: Place, found: Mismatch, role: Role, op: str, calls: int = 1, over: bool = True
+) -> Finding:
     group = case.groups[place[0]]
     call = f"{group.label} {place[2]}"
     everyone = sorted(r for side in found.sides for r in side.ranks)
@@ -49,7 +51,8 @@ def mismatch(case: Case, tell: Telling, place: Place, found: Mismatch, role: Rol
         told_sides = "; ".join(f"{tell.ranks(s.ranks)}: {_request(s.op, s.text)}" for s in found.sides)
         summary = f"{what} differs at {call} and no side is the majority: {told_sides}"
     if role is Role.NOTE:
-        summary += "; the call is over all the same" + (f", and {calls - 1} more like it" if calls > 1 else "")
+        known = "the call is over all the same" if over else "whether the call is over is not recorded"
+        summary += f"; {known}" + (f", and {calls - 1} more like it" if calls > 1 else "")
     who = tell.ranks(ranks)
     most = tell.ranks(found.sides[0].ranks)
     evidence = tell.sides(place, found.sides)

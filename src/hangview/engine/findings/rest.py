@@ -36,9 +36,11 @@ def _late(case: Case, tell: Telling, late: Late) -> Finding:
 
 
 def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]:
+    leads = {(f.group, f.seq, f.kind) for f in so_far}
     out = [
-        mismatch(case, tell, (group, COLLECTIVE, seq), found, Role.NOTE, found.sides[0].op, calls)
-        for group, seq, calls, found in case.quiet
+        mismatch(case, tell, (group, COLLECTIVE, seq), found, Role.NOTE, found.sides[0].op, calls, over=over)
+        for group, seq, calls, over, found in case.quiet
+        if (group, seq, found.kind) not in leads
     ]
     told = {f.ranks for f in so_far if f.kind is Kind.DIFFERENT_CALL_SITE}
     out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in case.shifts if (shift.rank,) not in told]
