@@ -33,9 +33,9 @@ def reads(monkeypatch):
     seen: list[str] = []
     read = worker.read_together
 
-    def watched(files, limits):
+    def watched(files, limits, known):
         seen.extend(found.shown for found in files)
-        return read(files, limits)
+        return read(files, limits, known)
 
     monkeypatch.setattr(pool, "read_together", watched)
     return seen

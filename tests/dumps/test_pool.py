@@ -20,12 +20,12 @@ import os, sys
 sys.path[:] = {path!r}
 from hangview.dumps import worker
 read = worker.read_file
-def read_or_die(found, limits):
+def read_or_die(found, limits, known):
     if found.shown == "rank_3":
         os.kill(os.getpid(), 9)
     if found.shown == "rank_5":
         raise SystemExit(4)
-    return read(found, limits)
+    return read(found, limits, known)
 worker.read_file = read_or_die
 worker.serve({handle}, {space})
 """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections import Counter
+from collections import ChainMap, Counter
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hangview.dumps.decoded import ID_COLUMNS
 
@@ -50,7 +50,9 @@ def rebase(files: Sequence[FileRead], records: Records) -> list[FileRead]:
             out.append(file)
             continue
         views = {name: array[start : start + length] for name, array in columns.items()}
-        out.append(replace(file, decoded=replace(decoded, columns={**decoded.columns, **views}, **tables)))
+        out.append(
+            replace(file, decoded=replace(decoded, columns=ChainMap(views, cast("dict[str, Any]", decoded.columns)), **tables))
+        )
     return out
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from hangview.dumps.decoded import ID_COLUMNS, INT_COLUMNS, NONE
+from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, NONE
 from hangview.dumps.interning import Tables
+from hangview.dumps.narrow import put
 from hangview.schema import entries_schema
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from hangview.schema import Signature, StackFrame, Thread
 
     Ids = npt.NDArray[np.uint32]
+
+
+#: Columns that are taken as they are, by their types in a dump.
+_KINDS: dict[str, type[Any]] = {
+    **dict.fromkeys(INT_COLUMNS, np.int64),
+    **dict.fromkeys(BOOL_COLUMNS, np.bool_),
+    "state": np.uint8,
+    "duration_ms": np.float64,
+}
 
 
 class Table:
@@ -46,30 +56,37 @@ def build(dumps: Sequence[tuple[int, int, Decoded]], seqs: dict[int, npt.NDArray
     """
     tables = Tables()
     counts = [decoded.count for _, _, decoded in dumps]
-    starts = np.cumsum([0, *counts])[:-1]
-    columns: dict[str, pl.Series] = {
-        "source": pl.Series(np.repeat(np.array([source for source, _, _ in dumps], np.uint32), counts)),
-        "rank": pl.Series(np.repeat(np.array([rank for _, rank, _ in dumps], np.int32), counts)),
-        "position": pl.Series((np.arange(sum(counts)) - np.repeat(starts, counts)).astype(np.uint32)),
-    }
+    ends = np.cumsum(counts, dtype=np.int64)
+    at = [slice(end - count, end) for end, count in zip(ends.tolist(), counts, strict=True)]
+    schema = entries_schema()
+    columns: dict[str, pl.Series] = {}
+
+    def keep(name: str, values: pl.Series | npt.NDArray[Any]) -> None:
+        # a number that no recorder would write, such as a pg_id above 2**31, becomes null
+        columns[name] = pl.Series(name, values).cast(schema[name], strict=False)
+
+    keep("source", np.repeat(np.array([source for source, _, _ in dumps], np.uint32), counts))
+    keep("rank", np.repeat(np.array([rank for _, rank, _ in dumps], np.int32), counts))
+    keep("position", (np.arange(sum(counts)) - np.repeat(ends - counts, counts)).astype(np.uint32))
     values: dict[str, tuple[Any, ...]] = {}
     for name in ID_COLUMNS:
-        ids = _joined([tables.renumber(decoded, name) for _, _, decoded in dumps], np.uint32)
+        ids = np.empty(sum(counts), np.uint32)
+        for place, (_, _, decoded) in zip(at, dumps, strict=True):
+            ids[place] = tables.renumber(decoded, name)
         ids, values[name] = _by_first_use(ids, tables.values[name], keep_first=name == "stack")
-        columns[name] = pl.Series(ids)
-    for name in INT_COLUMNS:
-        parts = [seqs[source] if name == "seq" and source in seqs else d.columns[name] for source, _, d in dumps]
-        columns[name] = _with_nulls(_joined(parts, np.int64))
-    for name, kind in (("state", np.uint8), ("retired", np.bool_), ("is_p2p", np.bool_), ("duration_ms", np.float64)):
-        columns[name] = pl.Series(_joined([d.columns[name] for _, _, d in dumps], kind))
-    columns["duration_ms"] = columns["duration_ms"].fill_nan(None)
-    schema = entries_schema()
-    # a number that no recorder would write, such as a pg_id above 2**31, becomes null
-    return Table(pl.DataFrame([columns[n].cast(dtype, strict=False).alias(n) for n, dtype in schema.items()]), values)
-
-
-def _joined(parts: Sequence[Any], kind: Any) -> npt.NDArray[Any]:
-    return np.concatenate(parts) if parts else np.zeros(0, kind)
+        keep(name, ids)
+    for name, kind in _KINDS.items():
+        out = np.empty(sum(counts), kind)
+        for place, (source, _, decoded) in zip(at, dumps, strict=True):
+            if name == "seq" and source in seqs:
+                out[place] = seqs[source]
+            else:
+                put(decoded.columns, name, out[place])
+        if kind is np.int64:
+            keep(name, _with_nulls(out))
+        else:
+            keep(name, pl.Series(out).fill_nan(None) if kind is np.float64 else out)
+    return Table(pl.DataFrame([columns[name] for name in schema]), values)
 
 
 def _with_nulls(numbers: npt.NDArray[np.int64]) -> pl.Series:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hangview.dumps.decode.known import Known
 from hangview.dumps.interning import share_tables
+from hangview.dumps.narrow import Narrow
 from hangview.dumps.read import read_file
 
 if TYPE_CHECKING:
@@ -51,7 +52,15 @@ def serve(handle: int, address_space: int) -> None:
             files, limits = task
             if known is None or known.limits != limits:
                 known = Known(limits)
-            connection.send(read_together(files, limits, known))
+            connection.send([tuple(map(_narrow, group)) for group in read_together(files, limits, known)])
+
+
+def _narrow(file: FileRead) -> FileRead:
+    """The same with columns that take little room on their way, and afterwards."""
+    decoded = file.decoded
+    if decoded is None:
+        return file
+    return replace(file, decoded=replace(decoded, columns=Narrow(decoded.columns, decoded.count)))
 
 
 def _receive(connection: Connection) -> tuple[Sequence[Found], Limits] | None:

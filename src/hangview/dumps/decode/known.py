@@ -89,7 +89,7 @@ class Known:
             self._clear()
 
     def share_frames(self, memo: list[Any], start: int) -> None:
-        """Replace the frames in a memo, from ``start`` on, by equal ones that were met before: then they are the same objects."""
+        """Replace the frames in a memo, from ``start`` on, by equal ones that were met before: the same objects then."""
         for i in range(start, len(memo)):
             value = memo[i]
             if type(value) is dict and {key: type(part) for key, part in value.items()} == _FRAME:
