@@ -291,7 +291,7 @@ class Dump:
             wrapped=self.first_record > 0,
             only_active=self.active,
             has_stacks=any(entry["stack"] for entry in self.entries),
-            configured=bool(self._configured()),
+            configured=self.configures and (not producer_of(self.library).config_trusted or bool(self._configured())),
         )
 
     def _configured(self) -> list[Pg]:

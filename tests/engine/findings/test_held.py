@@ -205,3 +205,16 @@ def test_done_states_are_what_the_recorder_calls_done():
     """gloo retires; nothing is open, nothing hangs."""
     incident = look(*(rank(r, "gloo").calls("all_reduce", 1, 42, DONE) for r in range(4)))
     assert incident.verdict is Verdict.NO_HANG
+
+
+# -- members that are not recorded ---------------------------------------------------------------------------------------
+
+
+def test_a_dump_without_any_call_is_shown_where_members_are_not_recorded():
+    """Gloo does not say who is in a group: rank 3 may be the one that is missing, or not a member at all."""
+    shard = Pg("2", "SHARD", (0, 1, 2, 3))
+    incident = look(*(rank(r, "gloo").call("all_gather", 1, OPEN, group=shard) for r in range(3)), rank(3, "gloo"))
+    (finding,) = incident.findings
+    assert (incident.leads, finding.ranks) == ((), (0, 1, 2))
+    assert "one may be missing" in finding.summary
+    assert finding.evidence[-1].text == "rank 3: dump is whole and holds no call of any group (trace_rank_3)"

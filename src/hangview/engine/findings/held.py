@@ -11,7 +11,7 @@ from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.words import compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,16 +58,31 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
             f"every rank that recorded {group.label} requested {stall.family} {stall.seq}, and {tell.ranks(stall.waiting)} "
             "did not finish it; the members of this group are not recorded, so one may be missing"
         )
+    silent = _silent(case) if loose else ()
     who = tell.ranks(stall.waiting)
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
-        tell.requests(case.stalls, place, stall.waiting), compare_first(kind, who), not_concluded(kind, who),
+        (*tell.requests(case.stalls, place, stall.waiting), *silent), compare_first(kind, who), not_concluded(kind, who),
         (
             f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call} with equal arguments.",
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
             "So nobody is named." if loose else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
+
+
+def _silent(case: Case) -> tuple[Evidence, ...]:
+    """Ranks that may be the missing member of a group whose members are not recorded: whole dumps without any call.
+
+    They are shown and not named: a rank that only sends and receives leaves such a dump too, as gloo does not record these.
+    """
+    return tuple(
+        Evidence(f"rank {source.rank}: dump is whole and holds no call of any group ({source.path})", number)
+        for number, source in enumerate(case.records.sources)
+        if source.usable
+        and source.configured
+        and not (source.entries or source.partial or source.only_active or source.wrapped)
+    )
 
 
 def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> Finding:
