@@ -104,7 +104,7 @@ def cli() -> None:
 @reading_options
 def _screen(paths: tuple[str, ...], *, no_mouse: bool, ascii_: bool, watch: bool, poll: float | None, **reading: Any) -> int:
     if paths:
-        check_paths(paths, _command_names())
+        check_paths(paths, _command_names(), may_fill=True)
     else:
         paths = look_up(os.environ)
     _need_terminal()
@@ -182,18 +182,27 @@ def explain(paths: tuple[str, ...], **reading: Any) -> int:
 @cli.command()
 @_paths
 @_output
+@click.option(
+    "--against", metavar="PATH", type=click.Path(), help="A comparison run: fills in what changed, and the trials around it."
+)
 @reading_options
-def worksheet(paths: tuple[str, ...], *, output: str | None, **reading: Any) -> int:
+def worksheet(paths: tuple[str, ...], *, output: str | None, against: str | None, **reading: Any) -> int:
     """Print the incident worksheet, prefilled, as markdown.
 
     Exits with 0 when at least one dump or log could be read, else with 3.
     """
-    incident = _load(paths, read_options(**reading))
+    options = read_options(**reading)
+    incident = _load(paths, options)
+    comparison = None
+    if against is not None:
+        from hangview.compare import compare
+
+        comparison = compare(_load((against,), options), incident)
     from hangview.report.ledger import readable
     from hangview.worksheet import prefill, to_markdown
 
     kept = _keep(output) if output is not None else None
-    _deliver(to_markdown(prefill(incident)), output)
+    _deliver(to_markdown(prefill(incident, comparison=comparison)), output)
     if kept is not None:
         click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
     return Exit.NO_HANG if readable(incident) else Exit.NOTHING
@@ -251,7 +260,7 @@ def demo(*, no_mouse: bool, ascii_: bool) -> int:
 
     paths = (str(folder()),)
     options = ReadOptions(cache=False)
-    if is_terminal("stdin", "stdout", "stderr") and os.environ.get("TERM") != "dumb":
+    if is_terminal("stdin", "stdout") and os.environ.get("TERM") != "dumb":
         code = _open_screen(paths, options, mouse=not no_mouse, ascii_=ascii_, watch=False, poll=None, demo=True)
         return Exit.NO_HANG if code in (Exit.NO_HANG, Exit.DIVERGENCE, Exit.NOTHING) else code
     from hangview.report.text import report_lines
@@ -310,8 +319,8 @@ def _deliver(text: str, output: str | None) -> None:
 
 
 def _need_terminal() -> None:
-    """Textual hangs where stdin is no terminal and writes escapes where the others are none: say so and end instead."""
-    missing = not_terminal("stdin", "stdout", "stderr")
+    """Textual hangs where stdin is no terminal and writes escapes where stdout is none: say so and end instead."""
+    missing = not_terminal("stdin", "stdout")
     if missing is not None:
         raise Complaint(f"no terminal ({missing} is none): hangview report PATH prints the findings without one")
     if os.environ.get("TERM", "") in ("", "dumb"):

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from hangview.incident import Clock, Fact, Incident, Kind, Role
-from hangview.logs.evidence import GroupByLog, LogEvidence, LogLine, ProcessEnd
-from hangview.schema import Attempt, CellState, GroupConfig, Source, SourceKind, SourceStatus
+from hangview.logs.evidence import EndKind, GroupByLog, LogEvidence, LogLine, ProcessEnd
+from hangview.schema import Attempt, CellState, GroupConfig, Source, SourceKind, SourceStatus, StackFrame
 from hangview.worksheet import Mark, Sheet, prefill, to_markdown
 from hangview.worksheet.model import Prefilled
 from tests.support import incidents
@@ -292,15 +292,18 @@ def test_exceptions_of_the_logs_those_before_communication_first() -> None:
     log = Source("rank_3.log", SourceKind.LOG, SourceStatus.READ, rank=3)
     incident = with_sources(four_ranks(), log)
     at = len(incident.records.sources) - 1
+    inside = (StackFrame("all_reduce", "/x/torch/distributed/distributed_c10d.py", 2810),)
     ends = (
-        ProcessEnd(0, "signal 15 (SIGTERM)", False, True, LogLine(at, 90, "")),
-        ProcessEnd(1, "signal 6 (SIGABRT)", False, False, LogLine(at, 70, "")),
+        ProcessEnd(0, "signal 15 (SIGTERM)", False, True, LogLine(at, 90, ""), EndKind.SIGNAL),
+        ProcessEnd(1, "signal 9 (SIGKILL)", False, False, LogLine(at, 70, ""), EndKind.SIGNAL),
+        ProcessEnd(2, "RuntimeError: boom", False, False, LogLine(at, 71, ""), frames=inside),
         ProcessEnd(3, "ValueError: shard_3.bin\x1b[31m", True, False, LogLine(at, 12, "")),
     )
     sheet = prefill(replace(incident, logs=LogEvidence((), ends)))
     assert sheet["exceptions"].prefilled == (
         Prefilled("rank 3, before communication: ValueError: shard_3.bin\\x1b[31m", "rank_3.log, line 12"),
-        Prefilled("rank 1, in or after communication: signal 6 (SIGABRT)", "rank_3.log, line 70"),
+        Prefilled("rank 1: ended by signal 9 (SIGKILL); where it was then is not recorded", "rank_3.log, line 70"),
+        Prefilled("rank 2, inside a collective: RuntimeError: boom", "rank_3.log, line 71"),
         Prefilled("rank 0: ended by the end of others", "rank_3.log"),
     )
 

@@ -39,7 +39,7 @@ def conditions(a: Incident, b: Incident) -> tuple[Condition, ...]:
         mine, theirs = one.get(name, ()), other.get(name, ())
         if not _same(mine, theirs):
             certain = bool(mine and theirs) and not any(fact.origin.startswith(_GUESSED) for fact in (*mine, *theirs))
-            found[name] = Condition(_word(name), _values(mine), _values(theirs), certain)
+            found[name] = Condition(_word(name), _values(mine, a), _values(theirs, b), certain)
     if "schema" in found:
         by = next((name for name in ("torch", "backend") if name in found and found[name].changed), None)
         condition = found["schema"]
@@ -85,12 +85,14 @@ def _by_rank(facts: tuple[Fact, ...]) -> dict[int, set[str]]:
     return found
 
 
-def _values(facts: tuple[Fact, ...]) -> tuple[Value, ...]:
+def _values(facts: tuple[Fact, ...], incident: Incident) -> tuple[Value, ...]:
+    """Each value with its ranks; without them where it is the only one and holds for every rank that was read."""
     ranks: defaultdict[str, set[int]] = defaultdict(set)
     for fact in facts:
         ranks[escape(fact.value)].update(fact.ranks)
     if len(ranks) == 1:
-        return (Value(next(iter(ranks))),)
+        ((text, who),) = ranks.items()
+        return (Value(text, tuple(sorted(who)) if who and not who >= set(incident.coverage.read) else ()),)
     return tuple(
         Value(text, tuple(sorted(who))) for text, who in sorted(ranks.items(), key=lambda item: (sorted(item[1]), item[0]))
     )

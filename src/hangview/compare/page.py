@@ -64,9 +64,9 @@ def answer(comparison: Comparison) -> tuple[str, str]:
     return "DIFFERS FIRST", difference_text(comparison.differences[0], comparison.groups)
 
 
-def difference_text(difference: Difference, groups: Sequence[Pair]) -> str:
-    """``"reduce_scatter 9 of dp_1: rank 5: 1,024 × Float in A, 512 × Float in B"``."""
-    return f"{call_name(difference, groups)}: {part_text(difference.parts[0])}"
+def difference_text(difference: Difference, groups: Sequence[Pair], names: tuple[str, str] = ("A", "B")) -> str:
+    """``"reduce_scatter 9 of dp_1: rank 5: 1,024 × Float in A; 512 × Float in B"``; ``names``: what to call the two sets."""
+    return f"{call_name(difference, groups)}: {part_text(difference.parts[0], names)}"
 
 
 def call_name(difference: Difference, groups: Sequence[Pair]) -> str:
@@ -78,10 +78,9 @@ def call_name(difference: Difference, groups: Sequence[Pair]) -> str:
     return f"{difference.op or 'call'} {difference.seq} of {label}{lane}"
 
 
-def part_text(part: Part) -> str:
-    """``"ranks 0-2: completed in A, requested, not over in B"``, with what differs where the words do not say it."""
-    who = name_ranks(part.ranks, RANK_PARTS)
-    return f"{who}: {part.a} in A; {part.b} in B"
+def part_text(part: Part, names: tuple[str, str] = ("A", "B")) -> str:
+    """``"ranks 0-2: completed in A; requested, not over in B"``."""
+    return f"{name_ranks(part.ranks, RANK_PARTS)}: {part.a} in {names[0]}; {part.b} in {names[1]}"
 
 
 def changed_text(comparison: Comparison) -> str:

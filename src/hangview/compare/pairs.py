@@ -131,4 +131,4 @@ def _why_no_messages(a: Input, b: Input, sends: Sequence[bool]) -> str:
         if not there:
             silent = [name for name in libraries if not producer_of(name).records_p2p]
             return f"{escape(silent[0])} does not record them ({word})" if silent else f"{word} holds no record of them"
-    return "the dumps do not go back to the first one, so that they cannot be counted"
+    return "the dumps do not go back to the first one, or a receive names no source, so that they cannot be counted"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: Hypotheses that one sheet may hold.
 MOST_REPEATS = 99
 
+#: How the origin of a line begins that rests on a comparison run, which new evidence of the incident does not replace.
+AGAINST = "the comparison with "
+
 
 class Mark(StrEnum):
     """Where a field's content comes from."""
@@ -226,6 +229,9 @@ class Sheet:
             if new.key == "date" or new.key.partition(".")[0] in HYPOTHESIS_KEYS:
                 continue
             old = self[new.key]
+            # What a comparison run filled in is known to whoever has both runs, and not by the incident alone.
+            if any(line.origin.startswith(AGAINST) for line in old.prefilled) or (old.key == "compared" and not new.prefilled):
+                continue
             items = () if old.items else tuple(item for item in new.items if item.origin)
             if items or not same_values(new.prefilled, old.prefilled):
                 changes.append(Change(new.key, old.label, old.prefilled, new.prefilled, items))

@@ -13,6 +13,8 @@ from hangview.producers import Completion, producer_of
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape
 from hangview.worksheet import evidence
+from hangview.worksheet.against import against_lines
+from hangview.worksheet.ends import exception_lines
 from hangview.worksheet.hypothesis import first_hypotheses, no_hypothesis_line
 from hangview.worksheet.languages import LANGUAGES
 from hangview.worksheet.model import Item, Prefilled, blank_sheet
@@ -21,6 +23,7 @@ from hangview.worksheet.standing import standing_lines, state_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from hangview.compare import Comparison
     from hangview.incident import Fact, Group, Incident
     from hangview.worksheet.model import Sheet
 
@@ -40,9 +43,10 @@ _TROUBLE = (
 )
 
 
-def prefill(incident: Incident, *, language: str = "en", run_date: str = "") -> Sheet:
+def prefill(incident: Incident, *, language: str = "en", run_date: str = "", comparison: Comparison | None = None) -> Sheet:
     """The worksheet of an incident. The same incident gives the same sheet: ``run_date`` is the only thing it cannot know.
 
+    ``comparison`` is ``compare(comparison_run, incident)``: it fills in what changed against that run, and the three trials.
     KeyError for a language that is not built in.
     """
     words = LANGUAGES[language]
@@ -63,7 +67,11 @@ def prefill(incident: Incident, *, language: str = "en", run_date: str = "") -> 
         origin = f"PyTorch 2.15, as the recorder is {', '.join(escape(name) for name in hooked)}"
         items = tuple(Item(text, origin) for text in words.items["transition"])
         sheet = sheet.with_field(replace(sheet["transition"], items=items))
-    return sheet.with_field(replace(sheet["trials"], items=tuple(Item(text) for text in words.items["trials"])))
+    sheet = sheet.with_field(replace(sheet["trials"], items=tuple(Item(text) for text in words.items["trials"])))
+    if comparison is not None:
+        for key, lines in against_lines(incident, comparison, words).items():
+            sheet = sheet.with_field(replace(sheet[key], prefilled=lines))
+    return sheet
 
 
 def _name(incident: Incident) -> str:
@@ -277,31 +285,6 @@ def _missing(incident: Incident) -> Lines:
 # Section 6
 
 
-def _exceptions(incident: Incident) -> Lines:
-    read = evidence.logs(incident)
-    if not read:
-        return (Prefilled("no log was among the files read", "the paths that were given"),)
-    sources = incident.records.sources
-    ends = incident.logs.ends if incident.logs is not None else ()
-    own = sorted((end for end in ends if not end.follower), key=lambda end: (not end.before_communication, end.rank, end.what))
-    lines = []
-    for end in own[:LINES]:
-        when = "before communication" if end.before_communication else "in or after communication"
-        where = f"{escape(sources[end.line.source].path)}, line {end.line.number}"
-        lines.append(Prefilled(f"rank {end.rank}, {when}: {escape(end.what)}", where))
-    if len(own) > LINES:
-        lines.append(
-            Prefilled(f"{len(own) - LINES:,} more: {evidence.ranks_text(end.rank for end in own[LINES:])}", "the logs")
-        )
-    followers = sorted({end.rank for end in ends if end.follower})
-    if followers:
-        paths = dict.fromkeys(sources[end.line.source].path for end in ends if end.follower)
-        lines.append(Prefilled(f"{evidence.ranks_text(followers)}: ended by the end of others", evidence.paths_text(paths)))
-    if not lines:
-        lines.append(Prefilled("none found", evidence.paths_text(source.path for source in read)))
-    return tuple(lines)
-
-
 def _clocks(incident: Incident) -> Lines:
     clocks = sorted(incident.clocks, key=lambda clock: (-abs(clock.offset_ns), clock.ranks))
     lines = []
@@ -380,7 +363,7 @@ _FIELDS: Mapping[str, Callable[[Incident], Lines]] = {
     "standing": standing_lines,
     "states": _states,
     "missing": _missing,
-    "exceptions": _exceptions,
+    "exceptions": exception_lines,
     "clocks": _clocks,
     "delay": _delay,
     "next_test": _next_test,
