@@ -128,6 +128,8 @@ def _changeable(fault: str, call: Call) -> bool:
 def _other_op(part: Part) -> Part:
     if part.op in ("all_reduce", "all_reduce_barrier"):
         return replace(part, op="broadcast")
+    if part.op == "_reduce_scatter_base":  # not an all_reduce: gloo runs and records a reduce_scatter as one
+        return replace(part, op="broadcast", outputs=part.inputs)
     return replace(part, op="all_reduce", outputs=part.inputs)
 
 
