@@ -194,6 +194,6 @@ def test_numbers_of_many_digits():
 def test_too_many_lists(monkeypatch):
     from hangview.dumps.decode import text
 
-    monkeypatch.setattr(text, "container_limit", lambda limits: 1000)
+    monkeypatch.setattr(text, "step_limit", lambda limits, size: 1000)
     with pytest.raises(Refused, match="--max-entries"):
         read(b'{"pg_status":{},"x":[' + b"[]," * 1100 + b"[]]}")

@@ -14,7 +14,7 @@ from hangview.dumps.decode import keys
 from hangview.dumps.decode.columns import Tables, from_entries
 from hangview.dumps.decode.header import read_header, split
 from hangview.dumps.decode.known import Known
-from hangview.dumps.decode.machine import interpret, refuse_text_pickle
+from hangview.dumps.decode.machine import count_steps, entry_limit, interpret, refuse_text_pickle
 from hangview.dumps.decode.rows import Rows, decode_rows
 from hangview.dumps.decode.text import read_json
 from hangview.dumps.decoded import Decoded, NotADump, Refused
@@ -86,10 +86,11 @@ def _decode(data: bytes, limits: Limits, known: Known, wrappers: int) -> Decoded
 
 
 def _decode_pickle(data: bytes, limits: Limits, known: Known, wrappers: int, notes: list[str]) -> Decoded:
-    rows = decode_rows(data, limits, known)
+    steps = count_steps(limits, len(data))
+    rows = decode_rows(data, limits, known, steps)
     if rows is not None:
         return _finish(rows, limits, notes, "pickle 2")
-    machine = interpret(data, limits)
+    machine = interpret(data, limits, steps)
     root, complete = machine.root(), machine.complete
     encoding = f"pickle {data[1]}"
     if machine.damage:
@@ -134,6 +135,8 @@ def _assemble(
 ) -> Decoded:
     if len(entries) > limits.entries:
         raise Refused(f"has {len(entries):,} entries, more than the limit of {limits.entries:,}; --max-entries raises it")
+    if len(entries) > entry_limit(size):
+        raise Refused(f"has {len(entries):,} entries in {size:,} bytes, which no recorder writes")
     tables = Tables(limits, size, known)
     columns, present = from_entries(entries, tables)
     decoded = _finish(Rows(complete, top, columns, tables, present), limits, notes, encoding)

@@ -6,20 +6,26 @@ plain values go. Everything that names, calls or builds something is refused and
 What keeps hostile bytes cheap: memo ids must come in order, keys are strings or machine integers, marks nest no deeper than
 ``Limits.depth``, strings are no longer than ``Limits.string_bytes`` (but for a string that is the whole pickle), and
 containers and strings together are counted, so memory stays within some ten times the file plus about 100 bytes times that
-count. Values may share lists; whoever walks them must not multiply (see ``columns``).
+count; and opcodes are counted (:func:`step_limit`), so that a file of nothing but marks ends within seconds.
+Values may share lists; whoever walks them must not multiply (see ``columns``).
 """
 
 from __future__ import annotations
 
 import re
 import struct
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hangview.dumps.decode.rescue import rescue
 from hangview.dumps.decoded import NotADump, Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hangview.schema import Limits
+
+    Steps = Iterator[None]
 
 _u2 = struct.Struct("<H").unpack_from
 _i4 = struct.Struct("<i").unpack_from
@@ -87,8 +93,9 @@ class Machine:
     ``mid_value`` whether the bytes end inside a value.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, steps: Steps) -> None:
         self.limits = limits
+        self.steps = steps
         self.complete = False
         self.damage: str | None = None
         self.mid_value = False
@@ -106,12 +113,12 @@ class Machine:
     def feed(self, data: bytes, pos: int = 0) -> None:
         """Read on. Raises Refused if the bytes ask for code or go past a limit. Bad UTF-8 becomes U+FFFD."""
         size = len(data)
-        depth, longest = self.limits.depth, self.limits.string_bytes
+        depth, longest, steps = self.limits.depth, self.limits.string_bytes, self.steps
         room, memo, marks = self.room, self.memo, self.levels
         stack = marks.pop()
         append = stack.append
         try:
-            while True:
+            for _ in steps:
                 op = data[pos]
                 if op == 0x68:  # BINGET
                     append(memo[data[pos + 1]])
@@ -119,6 +126,7 @@ class Machine:
                 elif op == 0x58 and marks and (end := pos + 5 + (n := _u4(data, pos + 1)[0])) <= size and n <= longest:
                     # BINUNICODE, with its BINPUT at once; all that is odd about strings is below
                     append(data[pos + 5 : end].decode("utf-8", "replace"))
+                    next(steps, None), next(steps, None)
                     room -= 1
                     if room < 0:
                         _too_many(self.limits)
@@ -207,6 +215,7 @@ class Machine:
                     if room < 0:
                         _too_many(self.limits)
                     append(data[begin:end].decode("utf-8", "replace") if text else data[begin:end])
+                    next(steps, None), next(steps, None)
                     pos = end
                 elif op == 0x47:  # BINFLOAT
                     append(_d8(data, pos + 1)[0])
@@ -267,6 +276,8 @@ class Machine:
                     _refuse(data, pos, stack)
                 else:
                     raise _DamageError(f"no value can start with byte {op:#04x}")
+            else:
+                raise Refused("takes more steps to read than a dump of its size should; --max-entries raises the limit")
         except _EndError as end:
             self._rest = end.rest
         except _DamageError as error:
@@ -279,13 +290,35 @@ class Machine:
         marks.append(stack)
 
 
-def interpret(data: bytes, limits: Limits) -> Machine:
-    """Read a whole pickle. Raises NotADump if it is none of protocol 2 to 5; Refused as :meth:`Machine.feed`."""
+def interpret(data: bytes, limits: Limits, steps: Steps | None = None) -> Machine:
+    """Read a whole pickle, or the first part of one for which ``steps`` are left.
+
+    Raises NotADump if it is none of protocol 2 to 5; Refused as :meth:`Machine.feed`.
+    """
     if data[:1] != b"\x80" or len(data) < 2 or not 2 <= data[1] <= NEWEST_PROTOCOL:
         raise NotADump("no pickle of protocol 2 to 5")
-    machine = Machine(limits)
+    machine = Machine(limits, steps if steps is not None else count_steps(limits, len(data)))
     machine.feed(data, 2)
     return machine
+
+
+def step_limit(limits: Limits, size: int) -> int:
+    """How many opcodes are read one by one, at up to a microsecond each; a string, slower and rare in a dump, counts as three.
+
+    With the default limits that is some eighty thousand entries of a pickle written by Python, at fifty opcodes each; torch's
+    own layout, of which only the first use of each string and stack is read in this way, does not come near it.
+    """
+    return 1_000_000 + limits.entries // 2 + min(size // 32, limits.entries // 4)
+
+
+def count_steps(limits: Limits, size: int) -> Steps:
+    """An iterator over the steps that a file of so many bytes may take: what one reading leaves is left for the next."""
+    return repeat(None, step_limit(limits, size))
+
+
+def entry_limit(size: int) -> int:
+    """How many entries may be in so many bytes: far more than of real ones, which take a hundred bytes, or five in JSON."""
+    return 30_000 + size // 64
 
 
 def container_limit(limits: Limits) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hangview.dumps.decode.known import Key, Known
+    from hangview.dumps.decode.machine import Steps
     from hangview.schema import Limits
 
 #: Below this, interpreting is as fast.
@@ -45,20 +46,20 @@ class Rows(NamedTuple):
     keys: set[Any]
 
 
-def decode_rows(data: bytes, limits: Limits, known: Known) -> Rows | None:
+def decode_rows(data: bytes, limits: Limits, known: Known, steps: Steps | None = None) -> Rows | None:
     """The dump's header and columns, or None if it is not in the layout that torch's own pickler writes."""
     try:
-        return _decode(data, limits, known)
+        return _decode(data, limits, known, steps)
     except (OtherLayoutError, ValueError, IndexError, KeyError, OverflowError, TypeError):
         # Whatever is odd, even a limit: the interpreter says so about the file as it is.
         return None
 
 
-def _decode(data: bytes, limits: Limits, known: Known) -> Rows:
+def _decode(data: bytes, limits: Limits, known: Known, steps: Steps | None) -> Rows:
     starts = _find_starts(data)
     if len(starts) < MIN_ROWS or len(starts) >= limits.entries:
         raise OtherLayoutError
-    machine = interpret(data[: int(starts[0])], limits)  # the header and the first entry, which shows the layout
+    machine = interpret(data[: int(starts[0])], limits, steps)  # the header and the first entry, which shows the layout
     first = _entries_of(machine.root())
     if machine.damage or len(first) != 1:
         raise OtherLayoutError

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps.decode.keys import CONFIG, ENTRIES, STATUS
-from hangview.dumps.decode.machine import container_limit
+from hangview.dumps.decode.machine import entry_limit, step_limit
 from hangview.dumps.decoded import NotADump, Refused
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def read_json(data: bytes, limits: Limits) -> tuple[Any, int | None]:
     Of one that stops, whole entries and whole header values are kept. Raises Refused on a limit, NotADump if nothing is
     whole.
     """
-    if data.count(b"[") + data.count(b"{") > container_limit(limits):
-        raise Refused(f"holds more than {container_limit(limits):,} lists; --max-entries raises the limit")
+    if data.count(b"[") + data.count(b"{") > step_limit(limits, len(data)):
+        raise Refused(f"holds more than {step_limit(limits, len(data)):,} lists; --max-entries raises the limit")
     text = data.decode("utf-8-sig", "replace")
     try:
         return json.loads(text), None
@@ -85,11 +85,14 @@ def _members(text: str, at: int, *, top: bool = False) -> tuple[dict[Any, Any], 
 def _elements(text: str, at: int) -> tuple[list[Any], int]:
     """The whole objects of an array that starts at ``at``, and where reading stopped."""
     result: list[Any] = []
+    most = entry_limit(len(text))
     at = _skip(text, at + 1)
     while value := _value(text, at):
         if type(value[0]) is not dict:
             raise NotADump("not a flight-recorder dump")
         result.append(value[0])
+        if len(result) > most:
+            raise Refused(f"has more than {most:,} entries in {len(text):,} bytes, which no recorder writes")
         at = value[1]
         if text[at : at + 1] != ",":
             break
