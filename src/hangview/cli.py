@@ -14,7 +14,7 @@ import click
 
 from hangview._version import __version__
 from hangview.cli_errors import Complaint, Exit, exit_code, narrate
-from hangview.cli_options import read_options, reading_options, screen_options
+from hangview.cli_options import language_option, read_options, reading_options, screen_options
 from hangview.cli_output import Progress, gone, is_terminal, not_terminal, put, put_lines, save
 from hangview.cli_paths import check_paths, look_up
 
@@ -101,14 +101,17 @@ def cli() -> None:
     envvar="HANGVIEW_POLL",
     help="How often to look where the system does not report changes.",
 )
+@language_option
 @reading_options
-def _screen(paths: tuple[str, ...], *, no_mouse: bool, ascii_: bool, watch: bool, poll: float | None, **reading: Any) -> int:
+def _screen(
+    paths: tuple[str, ...], *, no_mouse: bool, ascii_: bool, watch: bool, poll: float | None, lang: str, **reading: Any
+) -> int:
     if paths:
         check_paths(paths, _command_names(), may_fill=True)
     else:
         paths = look_up(os.environ)
     _need_terminal()
-    return _open_screen(paths, read_options(**reading), mouse=not no_mouse, ascii_=ascii_, watch=watch, poll=poll)
+    return _open_screen(paths, read_options(**reading), mouse=not no_mouse, ascii_=ascii_, watch=watch, poll=poll, lang=lang)
 
 
 @cli.command()
@@ -185,8 +188,9 @@ def explain(paths: tuple[str, ...], **reading: Any) -> int:
 @click.option(
     "--against", metavar="PATH", type=click.Path(), help="A comparison run: fills in what changed, and the trials around it."
 )
+@language_option
 @reading_options
-def worksheet(paths: tuple[str, ...], *, output: str | None, against: str | None, **reading: Any) -> int:
+def worksheet(paths: tuple[str, ...], *, output: str | None, against: str | None, lang: str, **reading: Any) -> int:
     """Print the incident worksheet, prefilled, as markdown.
 
     Exits with 0 when at least one dump or log could be read, else with 3.
@@ -202,7 +206,7 @@ def worksheet(paths: tuple[str, ...], *, output: str | None, against: str | None
     from hangview.worksheet import prefill, to_markdown
 
     kept = _keep(output) if output is not None else None
-    _deliver(to_markdown(prefill(incident, comparison=comparison)), output)
+    _deliver(to_markdown(prefill(incident, language=lang, comparison=comparison)), output)
     if kept is not None:
         click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
     return Exit.NO_HANG if readable(incident) else Exit.NOTHING
@@ -336,11 +340,12 @@ def _open_screen(
     watch: bool,
     poll: float | None,
     demo: bool = False,
+    lang: str = "en",
 ) -> int:
     from hangview.tui import UiOptions
     from hangview.tui import run as run_screen
 
-    ui = UiOptions(mouse=mouse, ascii=ascii_ or None, watch=watch, poll=poll, demo=demo)
+    ui = UiOptions(mouse=mouse, ascii=ascii_ or None, watch=watch, poll=poll, demo=demo, language=lang)
     return run_screen(tuple(paths), options, ui)
 
 

@@ -89,6 +89,19 @@ _SCREEN: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--ascii", "ascii_", is_flag=True, envvar="HANGVIEW_ASCII", help="Draw with ASCII characters only."),
 )
 
+#: Languages of the worksheet, as hangview.worksheet.languages has them; named here so that --help needs none of it.
+WORKSHEET_LANGUAGES = ("en", "ko")
+
+#: ``lang``: the language of the worksheet's own words; what the evidence says stays as the report words it.
+language_option = click.option(
+    "--lang",
+    type=click.Choice(WORKSHEET_LANGUAGES),
+    default="en",
+    show_default=True,
+    envvar="HANGVIEW_LANG",
+    help="Language of the worksheet.",
+)
+
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of :func:`read_options` to a command."""

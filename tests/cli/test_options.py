@@ -123,8 +123,8 @@ def test_screen_defaults(screens, tmp_path):
 
 
 def test_screen_options(screens, tmp_path):
-    cli.run(["--no-mouse", "--ascii", "--no-watch", "--poll", "7.5", "--prefix", "x", str(tmp_path)])
-    wanted = UiOptions(mouse=False, ascii=True, watch=False, poll=7.5)
+    cli.run(["--no-mouse", "--ascii", "--no-watch", "--poll", "7.5", "--lang", "ko", "--prefix", "x", str(tmp_path)])
+    wanted = UiOptions(mouse=False, ascii=True, watch=False, poll=7.5, language="ko")
     assert screens == [((str(tmp_path),), ReadOptions(prefix="x"), wanted)]
 
 

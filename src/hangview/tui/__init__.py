@@ -24,7 +24,7 @@ class UiOptions:
     ``mouse``: let the terminal report the mouse (F2 changes it while running). ``ascii``: draw with ASCII alone; None
     decides by the locale. ``watch``: look again when the files change. ``poll``: seconds between looks at the folder; None
     leaves it to the watcher (2 s on a local disk, 5 s on a shared one). ``demo``: say in the banner that this is the bundled
-    incident.
+    incident. ``language``: of a new worksheet, "en" or "ko".
     """
 
     mouse: bool = True
@@ -32,6 +32,7 @@ class UiOptions:
     watch: bool = True
     poll: float | None = None
     demo: bool = False
+    language: str = "en"
 
 
 def run(paths: Sequence[str], options: ReadOptions, ui: UiOptions) -> int:

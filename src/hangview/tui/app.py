@@ -172,7 +172,7 @@ class HangviewApp(App[int], inherit_bindings=False):
             from hangview.tui.worksheet.screen import WorksheetScreen
             from hangview.worksheet.store import SheetStore
 
-            self._sheet = WorksheetScreen(SheetStore(), incident, ascii_only=self.main.ascii)
+            self._sheet = WorksheetScreen(SheetStore(), incident, ascii_only=self.main.ascii, language=self.main.ui.language)
             self.install_screen(self._sheet, "worksheet")
         if self._sheet is None:
             self.main.say("no worksheet yet: the files are being read")
