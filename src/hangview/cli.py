@@ -137,7 +137,7 @@ def report(
     """Print the findings: what to look at first, and why."""
     if no_logs and more_logs:
         raise click.UsageError("--logs and --no-logs exclude each other")
-    incident = _load((*paths, *more_logs), read_options(logs=not no_logs, **reading))
+    incident = _load((*paths, *more_logs), read_options(logs=not no_logs, **reading), brief=True)
     if format_ == "json":
         from hangview.report.as_json import to_json
 
@@ -163,7 +163,7 @@ def check(paths: tuple[str, ...], **reading: Any) -> int:
 
     Exits with 0 when at least one dump or log could be read, else with 3; it says nothing about a hang.
     """
-    incident = _load(paths, read_options(**reading))
+    incident = _load(paths, read_options(**reading), brief=True)
     from hangview.report.ledger import ledger_lines, readable
 
     put_lines(ledger_lines(incident))
@@ -175,7 +175,7 @@ def check(paths: tuple[str, ...], **reading: Any) -> int:
 @reading_options
 def explain(paths: tuple[str, ...], **reading: Any) -> int:
     """Print how each finding follows from the records."""
-    incident = _load(paths, read_options(**reading))
+    incident = _load(paths, read_options(**reading), brief=True)
     from hangview.report.explain import explanation_lines
 
     put_lines(explanation_lines(incident))
@@ -293,14 +293,15 @@ def _command_names() -> list[str]:
     return [name for name, command in cli.commands.items() if not command.hidden]
 
 
-def _load(paths: Sequence[str], options: ReadOptions) -> Incident:
-    """The incident, with progress on stderr."""
+def _load(paths: Sequence[str], options: ReadOptions, *, brief: bool = False) -> Incident:
+    """The incident, with progress on stderr. ``brief``: for its conclusions; its records are slow to come by."""
     check_paths(paths)
-    from hangview.incident import load
+    from hangview.loading import load_brief, load_incident
 
+    load = load_brief if brief else load_incident
     try:
         with Progress() as progress:
-            return load(*paths, options=options, on_progress=progress)
+            return load(paths, options, progress)
     except ValueError as error:  # an option that does not fit the files, in one line
         raise Complaint(str(error)) from error
 

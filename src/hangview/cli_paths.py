@@ -22,8 +22,8 @@ _SPECIAL = (
 )
 
 
-def check_paths(paths: Iterable[str], commands: Iterable[str] = ()) -> None:
-    """Refuse what cannot be read before anything is read; say on stderr when a folder is empty.
+def check_paths(paths: Iterable[str], commands: Iterable[str] = (), *, may_fill: bool = False) -> None:
+    """Refuse what cannot be read before anything is read; say on stderr when a folder is empty, unless it may fill yet.
 
     ``commands`` are names that a path that does not exist may have been meant for. Raises :class:`Complaint`: usage for a
     path that does not exist or is neither file nor folder, "nothing concluded" where permission is missing.
@@ -35,7 +35,7 @@ def check_paths(paths: Iterable[str], commands: Iterable[str] = ()) -> None:
             if stat.S_ISDIR(mode):
                 with os.scandir(path) as entries:
                     empty = next(entries, None) is None
-                if empty:
+                if empty and not may_fill:
                     narrate(f"{path}: the folder is empty")
         except PermissionError:
             raise Complaint(f"{path}: permission denied", Exit.NOTHING) from None

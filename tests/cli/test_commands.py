@@ -211,7 +211,7 @@ def test_interrupt_is_130_without_a_word(loaded, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+@pytest.mark.parametrize("stream", ["stdin", "stdout"])
 def test_without_a_terminal_the_screen_names_report(tmp_path, capsys, monkeypatch, stream):
     monkeypatch.setattr(cli, "not_terminal", lambda *names: stream)
     assert cli.run([str(tmp_path / "..")]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ HEALTHY = str(FIXTURES / "healthy")
 def answered(terminal: Terminal) -> bool:
     """The files were read to the end: there is an answer, and the banner no longer says that it reads."""
     text = terminal.text()
-    return any(word in text for word in ("LOOK FIRST", "NOBODY NAMED", "NO HANG", "NOT ENOUGH")) and not any(
+    return any(word in text for word in ("LOOK FIRST", "NO RANK NAMED", "NO HANG SEEN", "NOT ENOUGH EVIDENCE")) and not any(
         word in text for word in ("reading", "comparing", "nothing to look at yet")
     )
 
@@ -42,6 +43,7 @@ def test_an_empty_folder_has_words(tmp_path):
         terminal.press("\x11")  # ^Q
         assert terminal.finish() == 3
         assert terminal.restored()
+        assert "no dump and no log was found" in terminal.text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -171,3 +173,26 @@ def test_a_fault_of_ours_is_one_line(tmp_path):
         assert terminal.restored()
         assert b"boom" in terminal.raw
         assert b"Traceback" not in terminal.raw
+
+
+def test_stderr_may_go_to_a_file(tmp_path):
+    """textual draws on stderr; where that is a file the screen is drawn on stdout, and the file holds our lines alone."""
+    log = tmp_path / "log"
+    with Terminal(["sh", "-c", f"exec {shlex.join([*RUN, HANG])} 2>{log}"]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("q")
+        assert terminal.finish() == 1
+        assert terminal.restored()
+    assert log.read_bytes() == b""
+
+
+def test_what_is_said_at_the_end_is_true_at_the_end(tmp_path):
+    """Dumps arrive in a folder that was empty at the start: no word of an empty folder, and the verdict of the dumps."""
+    with Terminal([*RUN, "--poll", "0.3", str(tmp_path)], size=(120, 40)) as terminal:
+        terminal.wait_for("nothing was found under")
+        for file in Path(HANG).iterdir():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+        terminal.wait_for(lambda: "dumps 4/4" in terminal.text() and answered(terminal))
+        terminal.press("q")
+        assert terminal.finish() == 1
+        assert b"empty" not in terminal.raw

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.incident import Incident, Verdict
+from hangview.schema import CellState
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.palette import PaletteDialog
 from hangview.tui.place import Place
@@ -38,7 +39,7 @@ async def test_the_answer_stands_there_before_anything_is_pressed(size):
         assert "rank 7 · TP1 6 · not requested" in text
         assert "not requested 7" in text  # the call pane
         assert "! 7" in text  # the row of the lead
-        assert "? help" in text
+        assert "?:help" in text
 
 
 TOUR = [
@@ -411,3 +412,70 @@ async def test_control_characters_of_files_never_reach_the_screen():
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "evil\\x1b[2J\\u202e[bold]x[/bold]" in text
+
+
+@pytest.mark.parametrize("pane", ["4", "5"])
+@pytest.mark.parametrize("way_back", ["escape", "q", "2"])
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+async def test_the_grid_is_whole_again_after_another_pane(pane, way_back, size):
+    async with showing(incidents.eight_in_five_groups(), size) as (app, pilot):
+        before = screen_text(app)
+        await pilot.press(pane)
+        await pilot.pause()
+        assert screen_text(app) != before
+        await pilot.press(way_back)
+        await pilot.pause()
+        assert screen_text(app) == before
+
+
+async def test_n_says_which_finding_it_has_come_to_on_a_small_screen():
+    incident = incidents.eight_in_five_groups()
+    for size in ((80, 24), (80, 19)):
+        async with showing(incident, size) as (app, pilot):
+            for number, finding in enumerate(incident.findings[1:], 2):
+                await pilot.press("n")
+                await pilot.pause()
+                text = " ".join(screen_text(app).split())
+                assert f"finding {number} of {len(incident.findings)}: {finding.summary[:50]}" in text
+
+
+async def test_a_long_answer_ends_with_a_sign_that_it_was_cut():
+    incident = incidents.four_ranks()
+    long = replace(incident.findings[0], summary=f"rank 3 {'did not request it and ' * 12}that is all")
+    async with showing(replace(incident, findings=(long,))) as (app, _):
+        rows = screen_text(app).splitlines()
+        assert rows[1].startswith("LOOK FIRST  rank 3 did not")
+        assert rows[2].endswith("…")
+
+
+async def test_the_key_line_writes_a_key_as_a_key():
+    """ "4 findings" was taken for a count of them."""
+    async with showing(incidents.eight_in_five_groups(), (100, 30)) as (app, _):
+        last = screen_text(app).splitlines()[-1]
+        assert "4:findings" in last
+        assert all(":" in part for part in last.split("  "))
+
+
+async def test_the_map_draws_what_the_grid_draws():
+    """Ended cells as ended and requested ones as requested, not as completed and started."""
+    builder = Builder(4)
+    group = builder.group("default_pg", range(4), name="0")
+    builder.lane(group, 0, 9)
+    for seq in range(9):
+        builder.put(group, seq, range(4), CellState.ENDED)
+    builder.put(group, 9, (0, 1, 2), CellState.REQUESTED)
+    builder.put(group, 9, (3,), CellState.NOT_REQUESTED, reason="dump is whole")
+    async with showing(builder.build(), (100, 30)) as (app, _):
+        grid = {tuple(row.data) for row in app.main.grid.rows}
+        assert {tuple(row) for row in app.main.map._drawn()} == grid
+
+
+async def test_the_last_words_are_about_what_is_known_at_the_end():
+    async with showing(None) as (app, _):
+        assert app.last_words == "run-4711: left before the files were read"
+        app.main.take(incidents.no_files(), final=True)
+        assert app.last_words == "run-4711: no dump and no log was found"
+        assert app.code() == 3
+        app.main.take(incidents.four_ranks(), final=True)
+        assert app.last_words == ""
+        assert app.code() == 1

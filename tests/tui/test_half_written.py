@@ -1,4 +1,4 @@
-"""A dump that comes in two halves while the screen is open: what it says of it meanwhile, and that the rest brings the answer."""
+"""A dump that comes in two halves while the screen is open: what it says meanwhile, and that the rest brings the answer."""
 
 from __future__ import annotations
 

@@ -38,10 +38,10 @@ class UiOptions:
 def run(paths: Sequence[str], options: ReadOptions, ui: UiOptions) -> int:
     """Show what lies under ``paths`` until the user quits, and return the exit code of the process.
 
-    0: looked, no hang. 1: at least one divergence. 2: this is no terminal for a screen (stdin or stderr is no tty, or TERM
-    is "dumb"); said in one line on stderr that names ``hangview report``. 3: nothing could be concluded, or the user left
-    before the files were read. 128 + n: ended by signal n (SIGHUP, SIGTERM, SIGINT); the worksheet's draft is written and
-    the terminal is restored first.
+    0: looked, no hang. 1: at least one divergence. 2: this is no terminal for a screen (stdin is no tty, or neither stdout nor
+    stderr is one, or TERM is "dumb"); said in one line on stderr that names ``hangview report``. 3: nothing could be concluded,
+    or the user left before the files were read; said in one line too. 128 + n: ended by signal n (SIGHUP, SIGTERM, SIGINT);
+    the worksheet's draft is written and the terminal is restored first.
 
     ``paths`` must exist; one that vanishes later is said on the screen.
     """

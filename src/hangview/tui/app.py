@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import PurePath
 
     from textual.binding import BindingType
+    from textual.driver import Driver
     from textual.events import Event
     from textual.message import Message
     from textual.screen import Screen
@@ -58,9 +59,10 @@ class HangviewApp(App[int], inherit_bindings=False):
         looker: Callable[[Callable[[Message], object]], Looker] | None = None,
         incident: Incident | None = None,
         rest: float = REST,
+        driver: type[Driver] | None = None,
     ) -> None:
         # The filter that drops colours is chosen in App.__init__, so that has to be known before it.
-        super().__init__(ansi_color=None if colours else True)
+        super().__init__(driver_class=driver, ansi_color=None if colours else True)
         self.animation_level = "none"
         self.main = MainScreen(paths, ui, ascii_only=ascii_only, rest=rest)
         self._make_looker = looker
@@ -230,6 +232,17 @@ class HangviewApp(App[int], inherit_bindings=False):
         """What the process says when it ends by a key: the verdict of what was read."""
         incident = self.main.incident
         return int(Exit.NOTHING if incident is None or self.main.partial else exit_code(incident.verdict))
+
+    @property
+    def last_words(self) -> str:
+        """What is said on stderr once the screen is gone, by what is known then: an exit code alone tells too little."""
+        incident = self.main.incident
+        where = ", ".join(self.main.paths)
+        if self.main.trouble:
+            return self.main.trouble
+        if incident is None or self.main.partial:
+            return f"{where}: left before the files were read"
+        return "" if incident.records.sources else f"{where}: no dump and no log was found"
 
     def action_leave_program(self) -> None:
         """Quit, with a word about a worksheet that was changed and not saved."""

@@ -32,9 +32,9 @@ class Glyph:
 GLYPHS: dict[int, Glyph] = {
     0: Glyph(" ", " ", "no call", "none"),
     CellState.COMPLETED: Glyph("⋅", ".", CellState.COMPLETED.word, "done"),
-    CellState.ENDED: Glyph("∘", ",", CellState.ENDED.word, "done"),
+    CellState.ENDED: Glyph(",", ",", CellState.ENDED.word, "done"),
     CellState.STARTED: Glyph("▸", ">", CellState.STARTED.word, "started"),
-    CellState.REQUESTED: Glyph("◦", "o", CellState.REQUESTED.word, "requested"),
+    CellState.REQUESTED: Glyph("o", "o", CellState.REQUESTED.word, "requested"),
     CellState.FAILED: Glyph("✕", "x", CellState.FAILED.word, "failed"),
     CellState.NOT_REQUESTED: Glyph("-", "-", CellState.NOT_REQUESTED.word, "absent"),
     CellState.OVERWRITTEN: Glyph("~", "~", CellState.OVERWRITTEN.word, "past"),
@@ -63,18 +63,23 @@ def drawn(code: int) -> int:
 TO_DRAWN = bytes(drawn(code) for code in range(256))
 
 
-def words_of(code: int) -> str:
-    """A cell code in words: ``"requested, differs from the majority"``, ``"not requested, by its log"``."""
+def words_of(code: int, side: str = "") -> str:
+    """A cell code in words: ``"requested, differs from the majority"``, ``"not requested, by its log"``.
+
+    ``side`` names the side of a tie that it is on: ``"requested, side A of a tie"``.
+    """
     base = code & _MASK
     parts = [GLYPHS[base].word if base in GLYPHS and base != DIFFERS_CODE else CellState.NOT_RECORDED.word]
-    if code & DIFFERS:
+    if side:
+        parts.append(f"side {side} of a tie")
+    elif code & DIFFERS:
         parts.append("differs from the majority")
     if code & BY_LOG:
         parts.append("by its log")
     return ", ".join(parts)
 
 
-#: Worst first: what a block of cells is drawn as when the grid is zoomed out, and in the map.
+#: Worst first, also inside a class: a block of cells is drawn as its worst one when the grid is zoomed out, and in the map.
 SEVERITY: tuple[tuple[int, ...], ...] = (
     (DIFFERS_CODE, *SIDE_CODES),
     (CellState.NOT_REQUESTED,),

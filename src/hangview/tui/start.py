@@ -10,6 +10,10 @@ from hangview.cli_errors import Exit, narrate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, TextIO
+
+    from textual.app import App
+    from textual.driver import Driver
 
     from hangview.schema import ReadOptions
     from hangview.tui import UiOptions
@@ -29,6 +33,7 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
     app = HangviewApp(
         paths,
         ui,
+        driver=drawing_driver(),
         ascii_only=wants_ascii(os.environ) if ui.ascii is None else ui.ascii,
         colours="NO_COLOR" not in os.environ,
         looker=lambda post: Looker(paths, options, ui, post),
@@ -36,15 +41,35 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
     code = app.run(mouse=ui.mouse)
     if app.fault is not None:
         raise app.fault
+    if app.last_words:
+        narrate(app.last_words)
     return code if code is not None else app.return_code or 0
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def drawing_driver() -> type[Driver] | None:
+    """A driver that draws on stdout where stderr goes elsewhere (``2>file``), None for textual's own, which draws on stderr."""
+    if _is_terminal(sys.__stderr__):
+        return None
+    from textual.drivers.linux_driver import LinuxDriver
+
+    class OnStdout(LinuxDriver):
+        def __init__(self, app: App[object], **options: Any) -> None:
+            super().__init__(app, **options)
+            self._file = sys.__stdout__
+
+    return OnStdout
 
 
 def no_screen(environ: Mapping[str, str]) -> str:
     """Why there can be no screen here, or "". textual hangs without a terminal, and takes "dumb" for true colour."""
-    if not sys.stdin.isatty():
+    if not _is_terminal(sys.stdin):
         return "stdin is no terminal"
-    if not sys.__stderr__ or not sys.__stderr__.isatty():
-        return "stderr is no terminal, and the screen is drawn there"
+    if not _is_terminal(sys.__stderr__) and not _is_terminal(sys.__stdout__):
+        return "neither stdout nor stderr is a terminal"
     if environ.get("TERM", "") in ("", "dumb"):
         return f"TERM is {environ.get('TERM') or 'not set'}: this terminal cannot move its cursor"
     return ""

@@ -16,7 +16,7 @@ CODES = [0, *map(int, CellState), DIFFERS_CODE, *SIDE_CODES]
 
 def worst(codes: bytes) -> int:
     """The plain way."""
-    return next(group[0] for group in SEVERITY if set(group) & set(codes))
+    return next(code for group in SEVERITY for code in group if code in codes)
 
 
 @pytest.mark.parametrize("block", [1, 2, 7, 50, 200])

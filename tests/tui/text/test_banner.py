@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import hangview
 from hangview.incident import Role
-from hangview.schema import Attempt
+from hangview.report.page import build
+from hangview.schema import Attempt, ReadOptions
 from hangview.tui.prose import plain
 from hangview.tui.text.banner import answer, banner, context, title
 from tests.support import incidents
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("four_ranks", "LOOK FIRST  rank 3 did not request all_reduce 42 of default_pg; ranks 0-2 wait for it"),
-        ("healthy", "NO HANG  these files show no hang · 1 lane compared, all that was requested completed"),
-        ("missing_dump", "NOBODY NAMED  no record of rank 2: whether it requested all_reduce 42 of default_pg is not known"),
-        ("cycle", "NOBODY NAMED  ranks 0-1 wait for each other"),
-        ("tie", "NOBODY NAMED  ranks 0-1 ask for 1,024 × Float and ranks 2-3 for 512 × Float"),
-        ("nothing_called", "NOT ENOUGH  ranks 0-2 hold no collective"),
-        ("no_files", "NOT ENOUGH  no readable dump in empty-folder"),
+        ("healthy", "NO HANG SEEN  these files show no hang · 1 lane compared, all that was requested completed"),
+        ("missing_dump", "NO RANK NAMED  no record of rank 2: whether it requested all_reduce 42 of default_pg is not known"),
+        ("cycle", "NO RANK NAMED  ranks 0-1 wait for each other"),
+        ("tie", "NO RANK NAMED  ranks 0-1 ask for 1,024 × Float and ranks 2-3 for 512 × Float"),
+        ("nothing_called", "NOT ENOUGH EVIDENCE  ranks 0-2 hold no collective"),
+        ("no_files", "NOT ENOUGH EVIDENCE  no readable dump in empty-folder"),
     ],
 )
 def test_answers(name, text):
@@ -33,8 +38,17 @@ def test_a_second_lead_is_shown_when_it_is_the_current_finding():
     incident = incidents.four_ranks()
     second = replace(incident.findings[0], summary="rank 1 did something else")
     both = replace(incident, findings=(*incident.findings, second))
-    assert answer(both, None).text.startswith("LOOK FIRST 1/2  rank 3 ")
-    assert answer(both, second).text == "LOOK FIRST 2/2  rank 1 did something else"
+    assert answer(both, None).text.startswith("LOOK FIRST  rank 3 ")
+    assert answer(both, second).text == "AND  rank 1 did something else"
+
+
+@pytest.mark.parametrize("fixture", ["seed-a", "two-leads", "crash-early", "size-tie", "healthy", "hsdp-32", "nccl2-no-dump"])
+def test_the_screen_and_the_report_use_the_same_words(fixture):
+    incident = hangview.load(str(FIXTURES / fixture), options=ReadOptions(cache=False))
+    leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
+    shown = [answer(incident, finding).text for finding in leads] or [answer(incident, None).text]
+    for (word, _), text in zip(build(incident).answers, shown, strict=False):
+        assert text.startswith(f"{word}  ")
 
 
 def test_the_answer_stays_while_waiting_groups_are_stepped_through():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.schema import CellState
+from hangview.loading import NOT_READ_YET
+from hangview.schema import CellState, SourceStatus
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
 from hangview.tui.text.details import LEVELS, details
 from hangview.tui.text.finding import finding_lines
-from hangview.tui.text.source import ledger_lines
+from hangview.tui.text.source import ledger_lines, one_source
 from hangview.tui.text.stack import is_torch
 from tests.support import incidents
 
@@ -53,8 +55,8 @@ def test_a_tie_has_sides_and_no_majority():
     _, text = said(incidents.tie(), Place(0, "collective", 42, 0), "call")
     assert "side A    2 of 4" in text
     assert "side B    2 of 4" in text
-    assert "no side has a majority: neither is named" in text
-    assert "majority " not in text.replace("no side has a majority", "")
+    assert "no side is the majority: no rank is named" in text
+    assert "majority " not in text.replace("no side is the majority", "")
 
 
 def test_entry_says_requested_started_completed_and_what_is_missing():
@@ -147,4 +149,15 @@ def test_ledger_tells_equal_stories_once():
     assert "1,024 files looked at under run-4711" in text
     assert "dump, read: 1,024 files  ranks 0-1023" in text
     assert len(text.splitlines()) == 3
-    assert "no dump: ranks 2  no file of rank 2 among 3 dumps" in plain(ledger_lines(incidents.missing_dump()))
+    assert "no dump: rank 2  no file of rank 2 among 3 dumps" in plain(ledger_lines(incidents.missing_dump()))
+
+
+def test_a_file_that_is_still_to_be_read_is_not_said_to_be_written():
+    incident = incidents.four_ranks()
+    first, *rest = incident.records.sources
+    waiting = replace(first, status=SourceStatus.GROWING, reason=NOT_READ_YET)
+    growing = replace(rest[0], status=SourceStatus.GROWING, reason="grew 1 s ago")
+    text = plain(ledger_lines(replace(incident, records=replace(incident.records, sources=(waiting, growing, *rest[1:])))))
+    assert "dump, not read yet: 1 file  rank 0" in text
+    assert "dump, being written: 1 file  rank 1" in text
+    assert plain(one_source(waiting)).splitlines()[1] == "status     not read yet"

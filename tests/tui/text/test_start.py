@@ -16,8 +16,8 @@ def test_says_which_groups_on_which_devices():
     assert "no collective call was recorded" in text
     assert "· default_pg: ranks 0-3; dumps of 3 members" in text
     assert "· cuda:1: rank 1" in text
-    assert "ranks 3: device not recorded" in text
-    assert "no dump: ranks 3  no file of rank 3 among 3 dumps" in text
+    assert "rank 3: device not recorded" in text
+    assert "no dump: rank 3  no file of rank 3 among 3 dumps" in text
 
 
 def test_an_empty_folder_says_where_dumps_are_written():

@@ -74,3 +74,9 @@ def test_a_chain_of_thousands_needs_no_recursion():
 def test_knots_gather_ranks_that_wait_for_the_same():
     knots = knots_of([wait(0, 3), wait(1, 3), wait(2, 3), wait(2, 4)])
     assert [(knot.ranks, knot.on) for knot in knots] == [((0, 1), frozenset({3})), ((2,), frozenset({3, 4}))]
+
+
+def test_several_ranks_wait_in_the_plural():
+    incident = incidents.large(behind=(37, 511))
+    root = next(line for line in texts(incident) if "look here first" in line)
+    assert root == "ranks 37,511  look here first: others wait, and they wait for nobody"

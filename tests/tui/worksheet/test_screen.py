@@ -494,16 +494,16 @@ async def test_the_key_line_says_what_keys_do_now(tmp_path: Path) -> None:
 
         assert last().startswith("[keys]")
         await pilot.press("tab")
-        assert last().startswith("[typing]  esc leave the field")
+        assert last().startswith("[typing]  esc:leave the field")
         await pilot.press("escape")
         assert last().startswith("[keys]")
         assert "leave the field" not in last()
         sheet.form.enter("restore")
         await pilot.pause()
-        assert last().startswith("[choosing]  down next answer")
+        assert last().startswith("[choosing]  down:next answer")
         sheet.form.enter("trials")
         await pilot.pause()
-        assert last().startswith("[ticking]  space tick")
+        assert last().startswith("[ticking]  space:tick")
         await pilot.press("7")
         assert last().startswith("[keys]")
         await pilot.press("S")
@@ -576,3 +576,14 @@ async def test_a_long_text_is_shown_to_twelve_rows_and_says_so(tmp_path: Path) -
         await pilot.pause()
         assert "… 9 more rows" in rows_of(sheet, "against")
         assert sheet.session.sheet["against"].typed.endswith("line 19")
+
+
+async def test_a_draft_in_which_nothing_was_written_is_not_offered(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT), INCIDENT)
+    store.close()
+    assert len(store_in(tmp_path).drafts(INCIDENT)) == 1
+    async with form(tmp_path) as (app, _, pilot):
+        assert on_top(app) is WorksheetScreen
+        await pilot.press("d")  # asked for, it is there
+        assert on_top(app) is DraftDialog

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from hangview.incident import Role
 from hangview.schema import DIFFERS, CellState
 from hangview.text import fold_ranks
-from hangview.tui.glyphs import BY_LOG_CODE, DIFFERS_CODE, SIDE_CODES, TO_DRAWN
+from hangview.tui.glyphs import BY_LOG_CODE, DIFFERS_CODE, GLYPHS, SIDE_CODES, TO_DRAWN
 from hangview.tui.grid.zoom import Zoomed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from hangview.incident import GridRows, Incident, SignatureSide
 
@@ -80,7 +80,9 @@ class Plane:
         rows: GridRows,
         standing: Mapping[int, Standing],
         sides: Callable[[int], Sequence[SignatureSide]] | None = None,
+        tied: Collection[int] = (),
     ) -> None:
+        """``sides`` tells the sides of a call; ``tied`` are seqs on which no side is the majority, whatever the cells say."""
         self.group = rows.group
         self.lane = rows.lane
         self.first = rows.first
@@ -89,7 +91,7 @@ class Plane:
         self.drawn = tuple(row.translate(TO_DRAWN) for row in rows.rows)
         self.columns = max((len(row) for row in rows.rows), default=0)
         if sides is not None:
-            self.drawn = _with_ties(rows, self.drawn, sides)
+            self.drawn = _with_ties(rows, self.drawn, sides, tied)
         self.index = {rank: at for at, rank in enumerate(rows.ranks)}
         self.standing = tuple(self._standing(rank, at, standing) for at, rank in enumerate(rows.ranks))
         self._zoomed: dict[int, Zoomed] = {}
@@ -113,6 +115,12 @@ class Plane:
         at = self.index.get(rank)
         column = seq - self.first
         return self.rows[at][column] if at is not None and 0 <= column < len(self.rows[at]) else 0
+
+    def side_of(self, rank: int, seq: int) -> str:
+        """``"A"`` where the rank's request is a side of a tie, "" else."""
+        at, column = self.index.get(rank), seq - self.first
+        code = self.drawn[at][column] if at is not None and 0 <= column < len(self.drawn[at]) else 0
+        return GLYPHS[code].ascii if code in SIDE_CODES else ""
 
     def data(self, block: int) -> tuple[bytes, ...]:
         """Drawn codes by rank position, ``block`` seqs in a column (the worst of them is drawn)."""
@@ -159,12 +167,16 @@ class Plane:
         return {rank for rank, row in zip(self.ranks, self.drawn, strict=True) if _DIFFERS.search(row)}
 
 
-def _with_ties(rows: GridRows, drawn: tuple[bytes, ...], sides: Callable[[int], Sequence[SignatureSide]]) -> tuple[bytes, ...]:
+def _with_ties(
+    rows: GridRows, drawn: tuple[bytes, ...], sides: Callable[[int], Sequence[SignatureSide]], tied: Collection[int]
+) -> tuple[bytes, ...]:
     """Cells of calls on which no side has a majority get the letter of their side, so that the sides are rows of their own."""
     columns = {found.start() for row in drawn for found in _DIFFERS.finditer(row)}
     requested = range(CellState.COMPLETED, CellState.FAILED + 1)
     ties = [
-        at for at in sorted(columns) if not any(row[at] & ~DIFFERS in requested for row in rows.rows if not row[at] & DIFFERS)
+        at
+        for at in sorted(columns)
+        if rows.first + at in tied or not any(row[at] & ~DIFFERS in requested for row in rows.rows if not row[at] & DIFFERS)
     ]
     if not ties:
         return drawn

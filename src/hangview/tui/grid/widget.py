@@ -55,6 +55,9 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
     class Chosen(Message):
         """A cell was clicked that was under the cursor already."""
 
+    class Resized(Message):
+        """It has another size, or any again after it was hidden: what depends on the part in sight is no longer true."""
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.plane: Plane | None = None
@@ -341,6 +344,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         self.forget_rows()
         self.scroll_into_view()
         self.refresh()
+        self.post_message(self.Resized())
 
     def set_level(self, level: int) -> bool:
         """Zoom; False where there is no such level."""

@@ -87,12 +87,12 @@ class KeyLine(SingleLine):
         shown: list[tuple[str, str]] = []
         used = 0
         for key, label in pairs:
-            cells = len(key) + len(label) + 3
+            cells = len(key) + len(label) + 3  # with the colon and two blanks
             if used + cells <= width + 2:
                 shown.append((key, label))
                 used += cells
         spans: list[Span] = []
         for key, label in shown:
             spans += [Span("  ")] if spans else []
-            spans += [Span(key, Tone.KEY), Span(f" {label}", Tone.DIM)]
+            spans += [Span(key, Tone.KEY), Span(f":{label}", Tone.DIM)]
         self.show((line(*spans),))

@@ -12,11 +12,12 @@ from hangview.schema import SourceStatus
 from hangview.text import count, fold_ranks
 from hangview.tui.glyphs import legend, words_of
 from hangview.tui.grid.plane import Plane, fold, standing_of
-from hangview.tui.grid.widget import HEADER, Spot
+from hangview.tui.grid.widget import HEADER, RankGrid, Spot
 from hangview.tui.main.base import BaseScreen
 from hangview.tui.place import Place, lane_at, opening_of, place_of, same_place
 from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
 from hangview.tui.prose_view import Choice
+from hangview.tui.sides import tied_seqs
 from hangview.tui.text.banner import banner
 from hangview.tui.text.call import status_words
 from hangview.tui.text.common import group_of
@@ -85,7 +86,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if key not in self.planes:
             view = self.incident.view
             standing = standing_of(self.incident, *key)
-            self.planes[key] = Plane(view.grid(*key), standing, lambda seq: view.call(group, lane, seq).sides)
+            tied = tied_seqs(self.incident, *key)
+            self.planes[key] = Plane(view.grid(*key), standing, lambda seq: view.call(group, lane, seq).sides, tied)
         return self.planes[key]
 
     def show_lane(self, place: Place, *, keep: bool) -> None:
@@ -148,8 +150,13 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             trouble=self.trouble,
             width=width,
         )
-        rows = (shorten_to(each, width, 2 if at == 1 else 1) for at, each in enumerate(lines))  # two for the answer
-        self.prose("banner").show(tuple(rows), top=False)
+        room = width - 2 if self.ascii else width  # "…" takes three cells there
+        rows = (shorten_to(each, room, 2 if at == 1 else 1) for at, each in enumerate(lines))  # two for the answer
+        view = self.prose("banner")
+        before = view.rows_needed(width)
+        view.show(tuple(rows), top=False)
+        if self.arranged is not None and view.rows_needed(width) != before:
+            self.share_out()
 
     def show_lists(self) -> None:
         incident = self.incident
@@ -195,7 +202,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         incident, plane = self.incident, self.grid.plane
         self.say_title("groups", "1 groups")
         self.pane("groups").say_foot("ranks, seq", ascii_only=self.ascii)
-        self.say_title("findings", f"4 findings: {len(incident.findings):,}" if incident else "4 findings")
+        self.say_title("findings", f"4 findings · {len(incident.findings):,} in all" if incident else "4 findings")
         self.say_title("waits", "5 who waits for whom")
         if incident is None or plane is None:
             self.say_title("grid", "2 grid")
@@ -254,7 +261,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.prose("status").show((BLANK,))
             return
         self.map.show(grid.plane, (grid.first_seq, grid.last_seq))
-        words = words_of(grid.plane.code(place.rank, place.seq)) if grid.plane.code(place.rank, place.seq) else "no call here"
+        code = grid.plane.code(place.rank, place.seq)
+        words = words_of(code, grid.plane.side_of(place.rank, place.seq)) if code else "no call here"
         if grid.block > 1:
             first = place.seq - (place.seq - grid.plane.first) % grid.block
             words = f"{words} (one of seqs {first}-{first + grid.block - 1})"
@@ -309,6 +317,13 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         findings = self.incident.findings if self.incident is not None else ()
         leads = [each for each in findings if each.role is Role.LEAD] or list(findings[:1])
         return self.finding if self.finding in leads else leads[0] if leads else None
+
+    def on_rank_grid_resized(self, event: RankGrid.Resized) -> None:
+        event.stop()
+        if self.incident is not None:
+            self.show_frame()
+            if self.grid.plane is not None:
+                self.map.show(self.grid.plane, (self.grid.first_seq, self.grid.last_seq))
 
     def on_resize(self, _event: events.Resize) -> None:
         if self.is_mounted:

@@ -8,7 +8,8 @@ from hangview.incident import Role, Verdict
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line
-from hangview.tui.text.common import ROLE_TONES, missing_groups, role_word
+from hangview.tui.text.brief import brief
+from hangview.tui.text.common import NO_RANK, ROLE_TONES, missing_groups, role_word
 
 if TYPE_CHECKING:
     from hangview.incident import Finding, Incident
@@ -53,22 +54,44 @@ def so_far(incident: Incident) -> Line:
     return line(("SO FAR  ", Tone.KEY), text, (part, Tone.DIM), hang=8)
 
 
-def answer(incident: Incident, current: Finding | None) -> Line:
-    """The one line that answers. ``current`` replaces the first lead where it is one itself."""
+def answering(incident: Incident, current: Finding | None) -> Finding | None:
+    """The finding that the answer tells: ``current`` where it is a lead, else the first one."""
     leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
-    shown = current if current in leads else leads[0] if leads else None
-    if shown is not None:
-        number = f" {leads.index(shown) + 1}/{len(leads)}" if len(leads) > 1 else ""
-        word = f"{role_word(incident, shown)}{number}  "
-        return line((word, ROLE_TONES[Role.LEAD]), (shown.summary, Tone.STRONG), hang=len(word))
-    if incident.verdict is Verdict.NO_HANG:
-        return line(("NO HANG  ", Tone.GOOD), ("these files show no hang", Tone.STRONG), _judged(incident), hang=9)
-    if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
-        return line(("NOT ENOUGH  ", Tone.UNKNOWN), (_what_is_missing(incident), Tone.STRONG), hang=12)
-    first = incident.findings[0] if incident.findings else None
-    if first is None:
-        return line(("NOBODY NAMED  ", Tone.UNKNOWN), ("ranks diverge, and the evidence names no rank", Tone.STRONG), hang=14)
-    return line(("NOBODY NAMED  ", Tone.LEAD), (first.summary, Tone.STRONG), hang=14)
+    if leads:
+        return current if current in leads else leads[0]
+    if incident.verdict is Verdict.DIVERGENCE:
+        waiting = (finding for finding in incident.findings if finding.role is Role.WAITING)
+        return next(waiting, incident.findings[0] if incident.findings else None)
+    return None
+
+
+def answer(incident: Incident, current: Finding | None) -> Line:
+    """The one line that answers, in the report's words. ``current`` replaces the first lead where it is one itself."""
+    shown = answering(incident, current)
+    if incident.verdict is Verdict.NO_HANG and shown is None:
+        return line(("NO HANG SEEN  ", Tone.GOOD), ("these files show no hang", Tone.STRONG), _judged(incident), hang=14)
+    if shown is None and incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
+        return line(("NOT ENOUGH EVIDENCE  ", Tone.UNKNOWN), (_what_is_missing(incident), Tone.STRONG), hang=21)
+    if shown is None:
+        return line(("DIVERGENCE  ", Tone.UNKNOWN), ("the records of these ranks do not agree", Tone.STRONG), hang=12)
+    if shown.role is Role.LEAD:
+        word = f"{role_word(incident, shown)}  "
+    else:
+        word = f"{NO_RANK if shown.role is Role.WAITING else 'DIVERGENCE'}  "
+    return line((word, ROLE_TONES[Role.LEAD]), (brief(incident, shown), Tone.STRONG), hang=len(word))
+
+
+def stepped(incident: Incident, current: Finding | None) -> Line | None:
+    """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; without its text where the answer tells it."""
+    total = len(incident.findings)
+    at = next((at for at, each in enumerate(incident.findings) if each is current), None)
+    if at is None or total < 2:
+        return None
+    number = f"finding {at + 1} of {total:,}"
+    if current is None or current is answering(incident, current):
+        return line((number, Tone.KEY))
+    words = f"{number}: "
+    return line((words, Tone.KEY), brief(incident, current), hang=len(words))
 
 
 def _judged(incident: Incident) -> str:
@@ -127,12 +150,22 @@ def banner(
     trouble: str = "",
     width: int = 1000,
 ) -> Prose:
-    """Three lines; ``short`` leaves the last one out, for low terminals. ``partial``: more files are still to be read;
-    ``trouble``: why the last look ended without an answer."""
+    """Three lines; ``short`` leaves the last one out, for low terminals, unless it tells the finding that was stepped to.
+
+    ``partial``: more files are still to be read; ``trouble``: why the last look ended without an answer.
+    """
     head = title(incident, paths, activity, demo=demo, width=width)
     if incident is None and trouble:
         return (head, line(("NOT READ  ", Tone.UNKNOWN), (trouble, Tone.STRONG), hang=10))
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
-    lines = (head, so_far(incident) if partial else answer(incident, current))
-    return lines if short else (*lines, context(incident))
+    if partial:
+        return (head, so_far(incident)) if short else (head, so_far(incident), context(incident))
+    lines = (head, answer(incident, current))
+    step = stepped(incident, current)
+    if step is not None and len(step.spans) > 1:  # another finding than the answer's: it is what the grid shows
+        return (*lines, step)
+    if short:
+        return lines
+    about = context(incident)
+    return (*lines, about if step is None else line(*step.spans, (" · ", Tone.DIM), *about.spans))

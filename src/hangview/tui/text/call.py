@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.prose import Line, Prose, Tone, line, pad
+from hangview.tui.sides import disagree, sides_of
 from hangview.tui.text.common import (
     ROLE_TONES,
     clock_spread,
@@ -26,7 +27,7 @@ from hangview.tui.text.stack import own_frame, short_frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Call, Cell, Finding, Incident
+    from hangview.incident import Call, Cell, Finding, Incident, SignatureSide
     from hangview.tui.place import Place
 
 _OPEN = (CellState.REQUESTED, CellState.STARTED)
@@ -69,7 +70,7 @@ def findings_at(incident: Incident, call: Call) -> list[Finding]:
 
 def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None = None) -> Prose:
     """The whole pane for one call, worst first; ``rank`` is under the cursor, ``told`` a finding that is on screen already."""
-    lines = [*_side_lines(call), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
+    lines = [*_side_lines(sides_of(incident, call)), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
     for finding in [each for each in findings_at(incident, call) if each is not told][:3]:
         word = role_word(incident, finding)
         lines.append(line((f"{word}  ", ROLE_TONES[finding.role]), finding.summary, hang=len(word) + 2))
@@ -78,21 +79,22 @@ def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None =
     return tuple(lines)
 
 
-def _side_lines(call: Call) -> list[Line]:
+def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
     """Who asked for what, minority against majority with counts; nothing where all asked for the same."""
-    if len(call.sides) < 2:
+    if len(sides) < 2:
         return []
-    total = sum(len(side.ranks) for side in call.sides)
-    clear = any(side.reference for side in call.sides)
+    total = sum(len(side.ranks) for side in sides)
+    clear = any(side.reference for side in sides)
     lines = []
-    for number, side in enumerate(call.sides):
+    for number, side in enumerate(sides):
         name = ("majority" if side.reference else "minority") if clear else f"side {'ABCDEFGHIJ'[min(number, 9)]}"
+        name = name if disagree(sides) else side.op
         tone = Tone.LEAD if not side.reference else Tone.PLAIN
-        asked = " ".join(part for part in (side.op, side.text) if part)
+        asked = " ".join(part for part in (side.op if disagree(sides) else "", side.text) if part)
         head = pad(name, 10) + pad(f"{len(side.ranks):,} of {total:,}", 9)
         lines.append(line((head, tone), (pad(asked, 28), tone), name_ranks(side.ranks, 12), hang=19))
     if not clear:
-        lines.append(line(("no side has a majority: neither is named", Tone.UNKNOWN), hang=2))
+        lines.append(line(("no side is the majority: no rank is named", Tone.UNKNOWN), hang=2))
     return lines
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Role
+from hangview.incident import COLLECTIVE, Kind, Role
 from hangview.schema import CellState
 from hangview.text import fold_ranks
 from hangview.tui.prose import Tone
@@ -20,14 +20,24 @@ if TYPE_CHECKING:
 PARTS = 24
 
 ROLE_WORDS = {Role.LEAD: "LOOK FIRST", Role.WAITING: "WAITING", Role.NOTE: "NOTE"}
+NO_RANK = "NO RANK NAMED"
 ROLE_TONES = {Role.LEAD: Tone.LEAD, Role.WAITING: Tone.WAITING, Role.NOTE: Tone.STRONG}
 ROLE_MARKS = {Role.LEAD: "!", Role.WAITING: "w", Role.NOTE: "i"}
 
 
 def role_word(incident: Incident, finding: Finding) -> str:
-    """``LOOK FIRST``, or ``NOBODY NAMED`` where a leading finding names no rank (a tie, a cycle, a missing dump)."""
-    if finding.role is Role.LEAD and not set(finding.ranks) & set(incident.leads):
-        return "NOBODY NAMED"
+    """The report's word for a finding: ``LOOK FIRST``, ``AND`` for another place to look, ``ITS LOG`` where the log of ranks
+    that were named already says more, ``NO RANK NAMED`` where the evidence names none."""
+    seen: set[int] = set()
+    for each in incident.findings:
+        if each.role is not Role.LEAD:
+            continue
+        word = "AND" if seen else "LOOK FIRST" if incident.leads else NO_RANK
+        if each.kind is Kind.PROCESS_ENDED and seen >= set(each.ranks):
+            word = "ITS LOG" if len(each.ranks) == 1 else "THEIR LOGS"
+        if each is finding:
+            return word
+        seen |= set(each.ranks) or {-1}
     return ROLE_WORDS[finding.role]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from hangview.loading import NOT_READ_YET
 from hangview.producers import producer_of
 from hangview.schema import Source, SourceKind, SourceStatus
-from hangview.text import count, fold_ranks, size
+from hangview.text import count, name_ranks, size
 from hangview.tui.prose import BLANK, Line, Prose, Tone, field, item, line
 from hangview.tui.text.common import missing_groups
 
@@ -56,9 +57,18 @@ def one_source(source: Source) -> list[Line]:
 
 
 def _status(source: Source) -> tuple[str, Tone]:
-    words = source.status.value.replace("_", " ") if source.status is not SourceStatus.GROWING else "being written"
+    if source.reason == NOT_READ_YET:
+        return NOT_READ_YET, Tone.UNKNOWN
+    words = _word(source)
     tone = Tone.LEAD if source.status in _BAD else Tone.PLAIN if source.usable else Tone.UNKNOWN
     return (f"{words}: {source.reason}" if source.reason else words), tone
+
+
+def _word(source: Source) -> str:
+    """Its status in words. Until a look has come to a file it is only still to be read, whoever writes it."""
+    if source.reason == NOT_READ_YET:
+        return NOT_READ_YET
+    return "being written" if source.status is SourceStatus.GROWING else source.status.value.replace("_", " ")
 
 
 def _window(source: Source) -> str:
@@ -72,18 +82,17 @@ def ledger_lines(incident: Incident) -> Prose:
     """Every file, with equal stories told once: status, reason, the ranks."""
     stories: defaultdict[tuple[str, str, str], list[Source]] = defaultdict(list)
     for source in incident.records.sources:
-        told = source.reason or ""
-        stories[source.kind.value, source.status.value, told].append(source)
+        told = source.reason if source.reason and source.reason != NOT_READ_YET else ""
+        stories[source.kind.value, _word(source), told].append(source)
     total = len(incident.records.sources)
     lines = [line((f"{count(total, 'file')} looked at under {', '.join(incident.paths)}", Tone.HEAD))]
-    for (kind, status, reason), sources in stories.items():
-        words = status.replace("_", " ") if status != SourceStatus.GROWING else "being written"
+    for (kind, words, reason), sources in stories.items():
         ranks = [source.rank for source in sources if source.rank is not None]
         tone = Tone.PLAIN if sources[0].status is SourceStatus.READ else Tone.UNKNOWN
-        named = f"ranks {fold_ranks(ranks, 12)}" if ranks else ""
+        named = name_ranks(ranks, 12) if ranks else ""
         names = sources[0].path if len(sources) == 1 else f"{sources[0].path} and {len(sources) - 1:,} more"
         lines.append(line((f"{kind}, {words}: {count(len(sources), 'file')}", tone), f"  {named}", hang=2))
         lines.append(line(f"    {names}", (f"  {reason}" if reason else "", Tone.UNKNOWN), hang=4))
     for reason, missing in missing_groups(incident):
-        lines.append(line((f"no dump: ranks {fold_ranks(missing, 12)}", Tone.UNKNOWN), f"  {reason}", hang=2))
+        lines.append(line((f"no dump: {name_ranks(missing, 12)}", Tone.UNKNOWN), f"  {reason}", hang=2))
     return tuple(lines)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.schema import SourceStatus
-from hangview.text import count, fold_ranks, name_ranks
+from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
 from hangview.tui.text.source import ledger_lines
 
@@ -62,5 +62,5 @@ def _devices(incident: Incident) -> list[Line]:
     lines += [item(f"{device}: {name_ranks(ranks, 10)}") for device, ranks in sorted(by_device.items())]
     unknown = set(incident.coverage.expected) - {rank for ranks in by_device.values() for rank in ranks}
     if unknown:
-        lines.append(item(f"ranks {fold_ranks(unknown, 10)}: device not recorded", Tone.UNKNOWN))
+        lines.append(item(f"{name_ranks(unknown, 10)}: device not recorded", Tone.UNKNOWN))
     return lines

@@ -129,13 +129,15 @@ def _root(incident: Incident, ranks: Sequence[int], knot: Knot) -> WaitLine:
     place = Place(knot.group, knot.lane, knot.seq, ranks[0])
     if set(ranks) & set(incident.leads):
         return place, line(
-            (name_ranks(ranks, PARTS), Tone.LEAD), "  look here first: others wait, and it waits for nobody", hang=2
+            (name_ranks(ranks, PARTS), Tone.LEAD),
+            f"  look here first: others wait, and {'it waits' if len(ranks) == 1 else 'they wait'} for nobody",
+            hang=2,
         )
     missing = [rank for rank in ranks if rank in incident.coverage.missing]
     why = (
-        "no dump, so what it waits for is not known"
+        f"no dump, so what {'it waits' if len(ranks) == 1 else 'they wait'} for is not known"
         if missing
-        else "waits for nobody as far as was recorded; not named as a lead"
+        else f"{'waits' if len(ranks) == 1 else 'wait'} for nobody as far as was recorded; not named as a lead"
     )
     return place, line((name_ranks(ranks, PARTS), Tone.UNKNOWN), f"  {why}", hang=2)
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from hangview.tui.actions import Action
 
 
+#: Keys of several actions that stand as one in the key line.
+_SHOWN = {"sheet_section(1)": "1-8"}
+
+
 def bind(actions: Sequence[Action]) -> list[BindingType]:
     """Bindings; their ids are the actions', for key maps."""
     return [
@@ -30,11 +34,11 @@ def key_line(actions: Sequence[Action], width: int, mode: str = "") -> Line:
     spans: list[Span] = [Span(f"[{mode}]", Tone.LEAD)] if mode else []
     used = len(mode) + 4 if mode else 0
     for action in actions:
-        key = show_key(action.keys[0])
+        key = _SHOWN.get(action.id) or show_key(action.keys[0])
         cells = len(key) + len(action.label) + (3 if spans else 1)
         if used + cells > width:
             break
         used += cells
         spans += [Span("  ")] if spans else []
-        spans += [Span(key, Tone.KEY), Span(f" {action.label}", Tone.DIM)]
+        spans += [Span(key, Tone.KEY), Span(f":{action.label}", Tone.DIM)]
     return line(*spans)

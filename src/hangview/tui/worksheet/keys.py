@@ -30,9 +30,7 @@ FORM_ACTIONS = (
     _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=7),
     _action("drafts", ("d",), "drafts", "earlier drafts of this incident"),
     *(
-        _action(
-            f"section({number})", (str(number),), "to 8 section", f"section {number} at the top", footer=3 if number == 1 else 0
-        )
+        _action(f"section({number})", (str(number),), "section", f"section {number} at the top", footer=3 if number == 1 else 0)
         for number in range(1, 9)
     ),
     _action("down", ("down", "j"), "down", "scroll down"),

@@ -60,7 +60,7 @@ class SaveDialog(Dialog[SaveResult]):
         if self._asked is not None:
             self._keys.show((key_line((*REPLACE_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8),))
         else:
-            self._keys.show((line(("enter", Tone.KEY), (" save  ", Tone.DIM), ("esc", Tone.KEY), (" back", Tone.DIM)),))
+            self._keys.show((line(("enter", Tone.KEY), (":save  ", Tone.DIM), ("esc", Tone.KEY), (":back", Tone.DIM)),))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -109,7 +109,7 @@ class OpenDialog(Dialog[OpenResult]):
         self._message = Lines((line(words),), ascii_only=ascii_only, classes="dialog-message")
 
     def compose(self) -> ComposeResult:
-        keys = line(("enter", Tone.KEY), (" open  ", Tone.DIM), ("esc", Tone.KEY), (" back", Tone.DIM))
+        keys = line(("enter", Tone.KEY), (":open  ", Tone.DIM), ("esc", Tone.KEY), (":back", Tone.DIM))
         yield self.frame(
             "open a saved worksheet",
             self._input,

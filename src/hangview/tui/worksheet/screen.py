@@ -338,6 +338,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def action_drafts(self, *, quiet: bool = False) -> None:
         drafts = self.session.drafts()
+        if quiet:  # unasked only what holds somebody's words or findings
+            drafts = tuple(draft for draft in drafts if draft.sheet.touched or draft.sheet.hypotheses > 1)
         if drafts:
             self.app.push_screen(DraftDialog(self.session, drafts, ascii_only=self._ascii), self._resumed)
         elif not quiet:
