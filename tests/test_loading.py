@@ -8,7 +8,7 @@ import pytest
 
 import hangview
 from hangview import loading
-from hangview.dumps import cache, pool, worker
+from hangview.dumps import pool, shelf, worker
 from hangview.dumps.pool import Cancelled
 from hangview.incident import Incident
 from hangview.loading import NOT_READ_YET, Session, load_incident
@@ -289,9 +289,9 @@ def test_a_look_can_be_called_off_and_the_session_goes_on(job, reads):
 
 
 def test_a_large_set_is_opened_from_the_cache_the_next_time(job, monkeypatch, reads):
-    monkeypatch.setattr(cache, "SMALL", 0)
+    monkeypatch.setattr(shelf, "SMALL", 0)
     first = load_incident([str(job)])
-    assert len(list(cache.folder().glob("*.dumps"))) == 1
+    assert len(list(shelf.folder().glob("*.dumps"))) == 1
     reads.clear()
     second = load_incident([str(job)])
     assert reads == []
@@ -305,9 +305,9 @@ def test_a_large_set_is_opened_from_the_cache_the_next_time(job, monkeypatch, re
 
 
 def test_without_the_cache_nothing_is_kept_and_nothing_taken(job, monkeypatch, reads):
-    monkeypatch.setattr(cache, "SMALL", 0)
+    monkeypatch.setattr(shelf, "SMALL", 0)
     load_incident([str(job)], ReadOptions(cache=False))
-    assert not cache.folder().exists()
+    assert not shelf.folder().exists()
     load_incident([str(job)])
     reads.clear()
     load_incident([str(job)], ReadOptions(cache=False))
@@ -315,7 +315,7 @@ def test_without_the_cache_nothing_is_kept_and_nothing_taken(job, monkeypatch, r
 
 
 def test_what_was_cached_while_it_grew_is_not_taken_for_the_whole(job, monkeypatch):
-    monkeypatch.setattr(cache, "SMALL", 0)
+    monkeypatch.setattr(shelf, "SMALL", 0)
     (job / "rank_2").write_bytes(b"")
     session = Session([str(job)], keep=False)
     session.look(settled=lambda _: False)

@@ -43,6 +43,29 @@ def load_incident(
     return Session(paths, options, keep=False).look(on_progress)
 
 
+def load_brief(
+    paths: Sequence[str], options: ReadOptions | None = None, on_progress: Callable[[int, int], None] | None = None
+) -> Incident:
+    """The same for who wants to know what was concluded: for a large set that was looked at before, at once.
+
+    Entries and view are read when they are asked for, by what is on the disk then. Raises as :func:`load_incident`.
+    """
+    from hangview import conclusions
+    from hangview.dumps import shelf
+    from hangview.dumps.find import find
+
+    options = options or ReadOptions()
+    listing = find(paths, options) if options.cache else None
+    if listing is None or not shelf.worth_it(listing.dumps):
+        return load_incident(paths, options, on_progress)
+    known = conclusions.load(listing, paths, options, lambda: load_incident(paths, options))
+    if known is not None:
+        return known
+    incident = load_incident(paths, options, on_progress)
+    conclusions.store(listing, paths, options, incident)
+    return incident
+
+
 class Session:
     """Looks at the same paths again and again, and reads only what has changed since the last look.
 
@@ -135,11 +158,11 @@ class Session:
 
         ``fresh`` asks the cache and stores there; ``end`` is when to stop (at least one is read) and to show what there is.
         """
-        from hangview.dumps import cache
+        from hangview.dumps import cache, shelf
         from hangview.dumps.find import likely
         from hangview.dumps.pool import read_all
 
-        first = fresh and self.options.cache and cache.worth_it(listing.dumps)
+        first = fresh and self.options.cache and shelf.worth_it(listing.dumps)
         if first and (kept := cache.load(listing.dumps, self.options.limits)) is not None:
             self._dumps = kept
             first = False

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hangview.dumps import cache
+from hangview.dumps import cache, shelf
 from hangview.dumps.assemble import assemble
 from hangview.dumps.find import Found, find
 from hangview.dumps.read import FileRead, read_file
@@ -54,7 +54,7 @@ def flat(files: tuple[Found, ...], results: Results) -> list[FileRead]:
 
 
 def entry_of_cache() -> Path:
-    (path,) = cache.folder().glob("*.dumps")
+    (path,) = shelf.folder().glob("*.dumps")
     return path
 
 
@@ -129,7 +129,7 @@ def test_any_change_of_a_file_is_another_set(job, change):
 def test_other_limits_and_another_decoder_are_another_set(job, monkeypatch):
     files, _ = stored(job)
     assert cache.load(files, Limits(entries=7)) is None
-    monkeypatch.setattr(cache, "_decoder", lambda: ["changed"])
+    monkeypatch.setattr(shelf, "modules", lambda folder: ["changed"])
     assert cache.load(files, LIMITS) is None
 
 
@@ -155,7 +155,7 @@ def test_a_checksum_over_nonsense_is_no_proof(job):
     files, _ = stored(job)
     path = entry_of_cache()
     body = b"\x05\0\0\0\0\0\0\0hello"
-    path.write_bytes(cache._MAGIC + cache._checksum([body]) + body)
+    path.write_bytes(shelf.MAGIC + shelf.checksum([body]) + body)
     assert cache.load(files, LIMITS) is None
 
 
@@ -170,16 +170,16 @@ def test_a_full_or_read_only_disk_is_no_misfortune_and_leaves_nothing_behind(job
 
     monkeypatch.setattr(cache, "_pack", fail)
     assert not cache.store(files, LIMITS, results)
-    assert list(cache.folder().iterdir()) == []
+    assert list(shelf.folder().iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made(job, monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    monkeypatch.setattr(cache, "folder", lambda: tmp_path / "file" / "dumps")
+    monkeypatch.setattr(shelf, "folder", lambda: tmp_path / "file" / "dumps")
     files, results = look(job)
     assert not cache.store(files, LIMITS, results)
     assert cache.load(files, LIMITS) is None
-    assert cache.clear() == 0
+    assert shelf.clear() == 0
 
 
 def test_a_set_with_a_file_that_could_not_be_opened_is_not_kept(job):
@@ -191,7 +191,7 @@ def test_a_set_with_a_file_that_could_not_be_opened_is_not_kept(job):
 
 def test_the_folder_is_the_users_own(job):
     stored(job)
-    assert cache.folder().stat().st_mode & 0o077 == 0
+    assert shelf.folder().stat().st_mode & 0o077 == 0
     assert entry_of_cache().stat().st_mode & 0o077 == 0
 
 
@@ -199,19 +199,19 @@ def test_the_oldest_go_first_when_there_are_too_many(job, monkeypatch):
     files, results = look(job)
     assert cache.store(files, LIMITS, results)
     size = entry_of_cache().stat().st_size
-    monkeypatch.setattr(cache, "MAX_BYTES", int(2.5 * size))
+    monkeypatch.setattr(shelf, "MAX_BYTES", int(2.5 * size))
     for i, limit in enumerate((11, 12, 13)):
         assert cache.store(files, Limits(depth=limit), results)
-        os.utime(cache.folder() / cache._name(files, Limits(depth=limit)), (i + 1, i + 1))
-    left = {path.name for path in cache.folder().iterdir()}
+        os.utime(shelf.folder() / cache._name(files, Limits(depth=limit)), (i + 1, i + 1))
+    left = {path.name for path in shelf.folder().iterdir()}
     assert cache._name(files, Limits(depth=13)) in left
     assert len(left) == 2
     assert cache.load(files, Limits(depth=11)) is None
 
 
 def test_parts_of_a_killed_program_are_swept_up(job):
-    cache.folder().mkdir(parents=True)
-    part = cache.folder() / "x.part"
+    shelf.folder().mkdir(parents=True)
+    part = shelf.folder() / "x.part"
     part.write_bytes(b"x")
     os.utime(part, (1, 1))
     stored(job)
@@ -220,12 +220,12 @@ def test_parts_of_a_killed_program_are_swept_up(job):
 
 def test_clearing(job):
     stored(job)
-    assert cache.clear() == 1
-    assert cache.clear() == 0
-    assert list(cache.folder().iterdir()) == []
+    assert shelf.clear() == 1
+    assert shelf.clear() == 0
+    assert list(shelf.folder().iterdir()) == []
 
 
 def test_small_sets_are_not_worth_it(job):
     files, _ = look(job)
-    assert not cache.worth_it(files)
-    assert not cache.worth_it([])
+    assert not shelf.worth_it(files)
+    assert not shelf.worth_it([])

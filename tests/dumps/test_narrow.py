@@ -1,4 +1,5 @@
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ def same(one, other):
     return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "one value": np.full(5, 7, np.int64),
     "one absent value": np.full(5, NONE, np.int64),
     "bytes": np.array([10, 264, 10, 11, 12], np.int64),

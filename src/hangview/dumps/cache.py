@@ -1,26 +1,22 @@
 """Decoded dumps of a large set, kept in the user's cache folder: opening the same set again takes a tenth of a second.
 
-One file for a set: a checksum, then tables and headers as JSON, then the columns as Arrow IPC. It is found by path, size, time
-and inode of every file, by the limits and by the decoder itself, so it is never out of date. Whatever is wrong with it
-or with the folder (damaged, read-only, full) means that the dumps are read, and nothing else.
+One file for a set (see :mod:`hangview.dumps.shelf`): tables and headers as JSON, then the columns as Arrow IPC. It is found by
+path, size, time and inode of every file, by the limits and by the decoder itself, so it is never out of date. Whatever is wrong
+with it means that the dumps are read, and nothing else.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import os
 import struct
-import tempfile
 import threading
 import zlib
-from contextlib import suppress
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hangview._version import __version__
+from hangview.dumps import shelf
 from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, Decoded, RawConfig, RawStatus
 from hangview.dumps.facts import Facts
 from hangview.dumps.interning import share_tables
@@ -36,78 +32,23 @@ if TYPE_CHECKING:
 
     Key = tuple[str, int, int, int]
 
-#: Smaller sets are read faster than they are looked up.
-SMALL = 4 << 20
-#: All files together; the ones not used for longest are dropped.
-MAX_BYTES = 2 << 30
-_MAGIC = b"hangview cache 1\n"
-_DIGEST = 16
 _COLUMNS = (*INT_COLUMNS, *BOOL_COLUMNS, *ID_COLUMNS, "state", "duration_ms")
-_ENDING = ".dumps"
-
-
-def folder() -> Path:
-    """Where the cache lies."""
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("hangview")) / "dumps"
-
-
-def clear() -> int:
-    """Remove everything from the cache; the number of files that were there. Raises OSError for one that cannot be removed."""
-    removed = 0
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for path in sorted(folder().iterdir()):
-            if path.suffix in (_ENDING, ".part"):
-                path.unlink(missing_ok=True)
-                removed += 1
-    return removed
-
-
-def worth_it(files: Iterable[Found]) -> bool:
-    """Whether a set is large enough."""
-    return sum(found.size for found in files) >= SMALL
 
 
 def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ...]] | None:
     """What was stored for exactly these files; None when there is nothing, or nothing usable. Never raises."""
-    path = folder() / _name(files, limits)
-    try:
-        with path.open("rb") as file:
-            data = file.read()
-    except OSError:
-        return None
-    try:
-        results = _unpack(data, files)
-    except Exception:  # damage of any kind, in layers of other people: the dumps are there to be read
-        with suppress(OSError):
-            path.unlink()
-        return None
-    with suppress(OSError):
-        os.utime(path)
-    return results
+    return shelf.fetch(_name(files, limits), lambda body: _unpack(body, files))
 
 
 def store(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> bool:
     """Keep what was read of these files. False when it cannot be, or when some file was not read to its end; never raises."""
     groups = [results.get(found.key, ()) for found in files]
-    if not all(file.opened and file.status is not SourceStatus.GROWING for group in groups for file in group):
-        return False
-    target = folder() / _name(files, limits)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(suffix=".part", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(_pack(files, groups))
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        _prune(target)
-    except (OSError, MemoryError):  # read-only, full, no home: then there is no cache
-        return False
-    return True
+    return all(map(final, groups)) and shelf.keep(_name(files, limits), lambda: _pack(files, groups))
+
+
+def final(results: Iterable[FileRead]) -> bool:
+    """Whether what was read of a file stays as it is while the file does."""
+    return all(file.opened and file.status is not SourceStatus.GROWING for file in results)
 
 
 def store_later(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> threading.Thread:
@@ -117,37 +58,11 @@ def store_later(files: Sequence[Found], limits: Limits, results: Mapping[Key, tu
     return thread
 
 
-def _prune(newest: Path) -> None:
-    """Drop what goes past the limit, and parts that were left behind by a program that was killed."""
-    now = newest.stat().st_mtime
-    total = 0
-    found = [(path.stat().st_mtime, path, path.stat().st_size) for path in newest.parent.iterdir() if path.is_file()]
-    for mtime, path, size in sorted(found, reverse=True):
-        left_behind = path.suffix == ".part" and now - mtime > 3600
-        total += size
-        if left_behind or (path.suffix == _ENDING and total > MAX_BYTES and path != newest):
-            path.unlink(missing_ok=True)
-
-
 def _name(files: Sequence[Found], limits: Limits) -> str:
-    digest = hashlib.blake2b(digest_size=_DIGEST)
-    for part in (__version__, *_decoder(), *astuple(limits)):
-        digest.update(f"{part}\n".encode())
-    for found in sorted(files, key=lambda found: found.path):
-        text = f"{os.path.abspath(found.path)}\0{found.size}\0{found.mtime_ns}\0{found.inode}\n"  # noqa: PTH100 - not resolved
-        digest.update(text.encode(errors="surrogateescape"))
-    return digest.hexdigest() + _ENDING
-
-
-def _decoder() -> list[str]:
-    """The decoder's own files: while it is being worked on, its version says too little."""
     here = Path(__file__).parent
-    out = []
-    with suppress(OSError):
-        for path in sorted([*here.glob("*.py"), *(here / "decode").glob("*.py")]):
-            info = path.stat()
-            out.append(f"{path.name} {info.st_size} {info.st_mtime_ns}")
-    return out
+    return shelf.name_of(
+        files, [*shelf.modules(here), *shelf.modules(here / "decode"), *map(str, astuple(limits))], shelf.DUMPS
+    )
 
 
 # --- bytes
@@ -169,15 +84,7 @@ def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> lis
     columns = io.BytesIO()
     frame.write_ipc(columns, compression="zstd")
     head = zlib.compress(json.dumps(meta, separators=(",", ":")).encode(), 1)
-    body = [struct.pack("<Q", len(head)), head, columns.getvalue()]
-    return [_MAGIC, _checksum(body), *body]
-
-
-def _checksum(parts: Iterable[bytes | memoryview]) -> bytes:
-    digest = hashlib.blake2b(digest_size=_DIGEST)
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
+    return [struct.pack("<Q", len(head)), head, columns.getvalue()]
 
 
 def _describe(file: FileRead, found: Found, decoded: Decoded | None, members: dict[tuple[int, ...], int]) -> list[Any]:
@@ -231,17 +138,12 @@ def _tables(decoded: Decoded) -> dict[str, Any]:
     }
 
 
-def _unpack(data: bytes, files: Sequence[Found]) -> dict[Key, tuple[FileRead, ...]]:
+def _unpack(body: memoryview, files: Sequence[Found]) -> dict[Key, tuple[FileRead, ...]]:
     import polars as pl
 
-    start = len(_MAGIC) + _DIGEST
-    view = memoryview(data)
-    if not data.startswith(_MAGIC) or _checksum([view[start:]]) != data[len(_MAGIC) : start]:
-        raise ValueError("damaged")
-    (length,) = struct.unpack_from("<Q", data, start)
-    begin = start + 8
-    meta = json.loads(zlib.decompress(view[begin : begin + length]))
-    frame = pl.read_ipc(io.BytesIO(view[begin + length :]))
+    (length,) = struct.unpack_from("<Q", body)
+    meta = json.loads(zlib.decompress(body[8 : 8 + length]))
+    frame = pl.read_ipc(io.BytesIO(body[8 + length :]))
     columns = {name: frame[name].to_numpy() for name in _COLUMNS}
     tables = _read_tables(meta["tables"])
     members = [tuple(ranks) for ranks in meta["members"]]
