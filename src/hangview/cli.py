@@ -296,12 +296,12 @@ def _command_names() -> list[str]:
 def _load(paths: Sequence[str], options: ReadOptions, *, brief: bool = False) -> Incident:
     """The incident, with progress on stderr. ``brief``: for its conclusions; its records are slow to come by."""
     check_paths(paths)
-    from hangview.loading import load_brief, load_incident
+    from hangview.incident import load
+    from hangview.loading import load_brief
 
-    load = load_brief if brief else load_incident
     try:
         with Progress() as progress:
-            return load(paths, options, progress)
+            return load_brief(paths, options, progress) if brief else load(*paths, options=options, on_progress=progress)
     except ValueError as error:  # an option that does not fit the files, in one line
         raise Complaint(str(error)) from error
 

@@ -50,20 +50,20 @@ def load_brief(
 
     Entries and view are read when they are asked for, by what is on the disk then. Raises as :func:`load_incident`.
     """
-    from hangview import conclusions
+    from hangview import conclusions, incident
     from hangview.dumps import shelf
     from hangview.dumps.find import find
 
     options = options or ReadOptions()
     listing = find(paths, options) if options.cache else None
     if listing is None or not shelf.worth_it(listing.dumps):
-        return load_incident(paths, options, on_progress)
-    known = conclusions.load(listing, paths, options, lambda: load_incident(paths, options))
+        return incident.load(*paths, options=options, on_progress=on_progress)
+    known = conclusions.load(listing, paths, options, lambda: incident.load(*paths, options=options))
     if known is not None:
         return known
-    incident = load_incident(paths, options, on_progress)
-    conclusions.store(listing, paths, options, incident)
-    return incident
+    found = incident.load(*paths, options=options, on_progress=on_progress)
+    conclusions.store(listing, paths, options, found)
+    return found
 
 
 class Session:
