@@ -24,7 +24,8 @@ class UiOptions:
     ``mouse``: let the terminal report the mouse (F2 changes it while running). ``ascii``: draw with ASCII alone; None
     decides by the locale. ``watch``: look again when the files change. ``poll``: seconds between looks at the folder; None
     leaves it to the watcher (2 s on a local disk, 5 s on a shared one). ``demo``: say in the banner that this is the bundled
-    incident. ``language``: of a new worksheet, "en" or "ko".
+    incident. ``language``: of a new worksheet, "en" or "ko". ``theme``: "dark" or "light". ``keys``: an action's id and its
+    keys by textual's names, for the actions whose keys a person changed (:mod:`hangview.keymap`).
     """
 
     mouse: bool = True
@@ -33,6 +34,8 @@ class UiOptions:
     poll: float | None = None
     demo: bool = False
     language: str = "en"
+    theme: str = "dark"
+    keys: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def run(paths: Sequence[str], options: ReadOptions, ui: UiOptions) -> int:

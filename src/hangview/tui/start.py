@@ -27,9 +27,11 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
         return int(Exit.USAGE)
     if not os.environ.get("NO_COLOR", "x"):
         del os.environ["NO_COLOR"]  # set but empty means colours (no-color.org); textual would take it as set
+    from hangview.tui import escape
     from hangview.tui.app import HangviewApp
     from hangview.tui.looker import Looker
 
+    escape.install()
     app = HangviewApp(
         paths,
         ui,

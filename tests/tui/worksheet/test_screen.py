@@ -587,3 +587,14 @@ async def test_a_draft_in_which_nothing_was_written_is_not_offered(tmp_path: Pat
         assert on_top(app) is WorksheetScreen
         await pilot.press("d")  # asked for, it is there
         assert on_top(app) is DraftDialog
+
+
+async def test_a_draft_that_findings_were_sent_to_is_offered(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    incident = eight_in_five_groups()
+    sheet, _ = prefill(incident).with_finding(incident.findings[2], incident)
+    store.keep(sheet, incident)
+    store.close()
+    async with form(tmp_path, incident) as (app, _, _pilot):
+        assert on_top(app) is DraftDialog
+        assert "0 fields" not in screen_text(app)

@@ -110,3 +110,18 @@ def test_two_programs_on_one_folder_keep_both_texts(desk: Desk) -> None:
             assert terminal.finish() == 128 + signal.SIGHUP
     assert "- **Run identifier:** from-the-first-still" in desk.text()
     assert "- **Run identifier:** from-the-second" in desk.text()
+
+
+def test_sections_fields_and_texts_in_one_write(desk: Desk) -> None:
+    """Escape right before a digit is no alt-digit, tab moves the focus before the text comes, no text is a command."""
+    with desk.terminal() as terminal:
+        open_worksheet(terminal)
+        terminal.press("".join(f"{number}\tsq note {number}\x1b" for number in range(1, 9)))
+        terminal.wait_for(lambda: "sq note 8" in desk.text())
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.finish() == 128 + signal.SIGTERM
+    (path,) = desk.paths()
+    draft = drafts.read_draft(path)
+    assert draft is not None
+    typed = [[field.typed for field in section.fields if field.typed] for section in draft.sheet.sections]
+    assert typed == [[f"sq note {number}"] for number in range(1, 9)]

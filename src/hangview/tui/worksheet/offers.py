@@ -46,9 +46,7 @@ class DraftDialog(Dialog[str]):
     def _words(self, draft: Draft) -> Content:
         when = datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
         edited = sum(field.mark is Mark.EDITED for field in draft.sheet)
-        notes = [f"{count(edited, 'field')} written"]
-        if draft.sheet.hypotheses > 1:
-            notes.append(count(draft.sheet.hypotheses, "hypothesis", "hypotheses"))
+        notes = [f"{count(edited, 'field')} written" if edited else "nothing typed"]
         if draft.open_elsewhere:
             notes.append("open in another hangview: going on makes a copy")
         if draft.saved_to is not None:

@@ -23,6 +23,7 @@ from hangview.tui.worksheet.words import LEGEND
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
 from hangview.worksheet.model import repeat_key
+from hangview.worksheet.prefill import prefill
 from hangview.worksheet.session import Session
 
 if TYPE_CHECKING:
@@ -339,7 +340,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     def action_drafts(self, *, quiet: bool = False) -> None:
         drafts = self.session.drafts()
         if quiet:  # unasked only what holds somebody's words or findings
-            drafts = tuple(draft for draft in drafts if draft.sheet.touched or draft.sheet.hypotheses > 1)
+            given = prefill(self.session.incident).hypotheses
+            drafts = tuple(draft for draft in drafts if draft.sheet.touched or draft.sheet.hypotheses > given)
         if drafts:
             self.app.push_screen(DraftDialog(self.session, drafts, ascii_only=self._ascii), self._resumed)
         elif not quiet:
