@@ -189,12 +189,21 @@ def explain(paths: tuple[str, ...], **reading: Any) -> int:
     "--against", metavar="PATH", type=click.Path(), help="A comparison run: fills in what changed, and the trials around it."
 )
 @language_option
+@click.option("--template", metavar="FILE", type=click.Path(), help="A layout of your own, in Jinja (docs/worksheet.md).")
 @reading_options
-def worksheet(paths: tuple[str, ...], *, output: str | None, against: str | None, lang: str, **reading: Any) -> int:
+def worksheet(
+    paths: tuple[str, ...], *, output: str | None, against: str | None, lang: str, template: str | None, **reading: Any
+) -> int:
     """Print the incident worksheet, prefilled, as markdown.
 
     Exits with 0 when at least one dump or log could be read, else with 3.
     """
+    from hangview.worksheet.template import Template, TemplateProblem
+
+    try:  # before anything is read: a slip in the template should not cost the reading of a thousand dumps
+        layout = Template.read(template) if template is not None else None
+    except TemplateProblem as problem:
+        raise Complaint(str(problem)) from None
     options = read_options(**reading)
     incident = _load(paths, options)
     comparison = None
@@ -205,8 +214,13 @@ def worksheet(paths: tuple[str, ...], *, output: str | None, against: str | None
     from hangview.report.ledger import readable
     from hangview.worksheet import prefill, to_markdown
 
+    sheet = prefill(incident, language=lang, comparison=comparison)
+    try:
+        text = to_markdown(sheet) if layout is None else layout.render(sheet, incident)
+    except TemplateProblem as problem:
+        raise Complaint(str(problem)) from problem
     kept = _keep(output) if output is not None else None
-    _deliver(to_markdown(prefill(incident, language=lang, comparison=comparison)), output)
+    _deliver(text, output)
     if kept is not None:
         click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
     return Exit.NO_HANG if readable(incident) else Exit.NOTHING
