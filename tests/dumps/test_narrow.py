@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hangview.dumps.decoded import NONE
-from hangview.dumps.narrow import Narrow, put
+from hangview.dumps.narrow import narrow, put
 
 
 def same(one, other):
@@ -36,12 +36,12 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("columns", [COLUMNS, {name: column[:0] for name, column in COLUMNS.items()}])
 def test_what_goes_in_comes_out(columns):
     count = len(columns["ids"])
-    narrow = pickle.loads(pickle.dumps(Narrow(columns, count)))
-    assert list(narrow) == list(columns)
+    made = pickle.loads(pickle.dumps(narrow(columns, count)))
+    assert list(made) == list(columns)
     for name, column in columns.items():
-        assert same(narrow[name], column), name
+        assert same(made[name], column), name
         out = np.empty(count + 2, column.dtype)
-        put(narrow, name, out[1:-1])
+        put(made, name, out[1:-1])
         assert same(out[1:-1], column), name
 
 
@@ -53,9 +53,9 @@ def test_plain_columns_are_put_too():
 
 def test_it_is_narrow():
     count = 1000
-    columns = {
+    columns: dict[str, Any] = {
         "seq": np.arange(count, dtype=np.int64),
         "timeout_ms": np.full(count, 600_000, np.int64),
         "op": (np.arange(count) % 9).astype(np.uint32),
     }
-    assert len(pickle.dumps(Narrow(columns, count))) < 3.5 * count
+    assert len(pickle.dumps(narrow(columns, count))) < 3.5 * count

@@ -21,6 +21,7 @@ from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, Decode
 from hangview.dumps.facts import Facts
 from hangview.dumps.interning import share_tables
 from hangview.dumps.names import Inside
+from hangview.dumps.narrow import Narrow, Part, part_of, put
 from hangview.dumps.read import FileRead
 from hangview.schema import Signature, SourceKind, SourceStatus, StackFrame, Thread
 
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
     Key = tuple[str, int, int, int]
 
 _COLUMNS = (*INT_COLUMNS, *BOOL_COLUMNS, *ID_COLUMNS, "state", "duration_ms")
+_KINDS = {
+    **dict.fromkeys(INT_COLUMNS, "<i8"),
+    **dict.fromkeys(BOOL_COLUMNS, "|b1"),
+    **dict.fromkeys(ID_COLUMNS, "<u4"),
+    "state": "|u1",
+    "duration_ms": "<f8",
+}
 
 
 def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ...]] | None:
@@ -79,10 +87,23 @@ def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> lis
         [_describe(file, found, None if file.decoded is None else next(decoded), members) for file in group]
         for found, group in zip(files, groups, strict=True)
     ]
-    meta = {"files": listed, "members": list(members), "tables": _tables(shared[0]) if shared else None}
-    frame = pl.DataFrame([pl.Series(n, np.concatenate([d.columns[n] for d in shared]) if shared else []) for n in _COLUMNS])
+    parts: dict[str, Part] = {}
+    for name in _COLUMNS:  # one after the other: side by side and wide they would take as much as all else together
+        column = np.empty(sum(d.count for d in shared), _KINDS[name])
+        at = 0
+        for one in shared:
+            put(one.columns, name, column[at : at + one.count])
+            at += one.count
+        parts[name] = part_of(column)
     columns = io.BytesIO()
+    frame = pl.DataFrame([pl.Series(name, part.codes) for name, part in parts.items() if part.codes is not None])
     frame.write_ipc(columns, compression="zstd")
+    meta = {
+        "files": listed,
+        "members": list(members),
+        "tables": _tables(shared[0]) if shared else None,
+        "parts": {name: (part.least, part.holes) for name, part in parts.items()},
+    }
     head = zlib.compress(json.dumps(meta, separators=(",", ":")).encode(), 1)
     return [struct.pack("<Q", len(head)), head, columns.getvalue()]
 
@@ -144,7 +165,10 @@ def _unpack(body: memoryview, files: Sequence[Found]) -> dict[Key, tuple[FileRea
     (length,) = struct.unpack_from("<Q", body)
     meta = json.loads(zlib.decompress(body[8 : 8 + length]))
     frame = pl.read_ipc(io.BytesIO(body[8 + length :]))
-    columns = {name: frame[name].to_numpy() for name in _COLUMNS}
+    parts = {
+        name: Part(_KINDS[name], frame[name].to_numpy() if name in frame.columns else None, least, holes)
+        for name, (least, holes) in meta["parts"].items()
+    }
     tables = _read_tables(meta["tables"])
     members = [tuple(ranks) for ranks in meta["members"]]
     results: dict[Key, tuple[FileRead, ...]] = {}
@@ -155,12 +179,16 @@ def _unpack(body: memoryview, files: Sequence[Found]) -> dict[Key, tuple[FileRea
             decoded = facts = None
             if told is not None:
                 facts = _facts_in(told.pop(), members)
-                decoded = _decoded(told, {n: column[at : at + told[6]] for n, column in columns.items()}, tables, members)
+                decoded = _decoded(told, _slice(parts, at, told[6]), tables, members)
                 at += told[6]
             one = found if not shown else replace(found, shown=found.shown + shown, size=size)
             out.append(FileRead(one, SourceKind(kind), SourceStatus(status), reason, decoded, facts))
         results[found.key] = tuple(out)
     return results
+
+
+def _slice(parts: dict[str, Part], at: int, count: int) -> Narrow:
+    return Narrow({n: p if p.codes is None else p._replace(codes=p.codes[at : at + count]) for n, p in parts.items()}, count)
 
 
 def _read_tables(told: dict[str, Any] | None) -> dict[str, Any]:
@@ -185,7 +213,7 @@ def _signature(sizes_in: Any, dtypes_in: Any, sizes_out: Any, dtypes_out: Any) -
     )
 
 
-def _decoded(told: list[Any], columns: dict[str, Any], tables: dict[str, Any], members: list[tuple[int, ...]]) -> Decoded:
+def _decoded(told: list[Any], columns: Narrow, tables: dict[str, Any], members: list[tuple[int, ...]]) -> Decoded:
     complete, encoding, version, library, configs, statuses, number, has_entries_key, unknown_keys, notes = told
     return Decoded(
         complete=complete,

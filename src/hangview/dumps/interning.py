@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import replace
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, cast
@@ -27,12 +28,15 @@ def share_tables(dumps: Sequence[Decoded]) -> list[Decoded]:
     """The same dumps with one table of each kind and one list of each group's members between them, so that they travel and are
     assembled together cheaply."""
     tables = Tables()
-    columns = [{name: tables.renumber(decoded, name) for name in ID_COLUMNS} for decoded in dumps]
+    columns: list[dict[str, Any]] = [{name: tables.renumber(decoded, name) for name in ID_COLUMNS} for decoded in dumps]
     members: dict[tuple[int, ...], tuple[int, ...]] = {}
     configs = [tuple(replace(c, ranks=members.setdefault(c.ranks, c.ranks)) for c in decoded.configs) for decoded in dumps]
     values: dict[str, Any] = {_TABLES[name]: tuple(tables.values[name]) for name in ID_COLUMNS}
     together = zip(dumps, columns, configs, strict=True)
-    return [replace(d, columns={**d.columns, **own}, configs=groups, **values) for d, own, groups in together]
+    return [
+        replace(d, columns=ChainMap(own, cast("dict[str, Any]", d.columns)), configs=groups, **values)
+        for d, own, groups in together
+    ]
 
 
 class Tables:

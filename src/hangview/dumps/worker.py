@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hangview.dumps.decode.known import Known
 from hangview.dumps.interning import share_tables
-from hangview.dumps.narrow import Narrow
+from hangview.dumps.narrow import narrow
 from hangview.dumps.read import read_file
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _narrow(file: FileRead) -> FileRead:
     decoded = file.decoded
     if decoded is None:
         return file
-    return replace(file, decoded=replace(decoded, columns=Narrow(decoded.columns, decoded.count)))
+    return replace(file, decoded=replace(decoded, columns=narrow(decoded.columns, decoded.count)))
 
 
 def _receive(connection: Connection) -> tuple[Sequence[Found], Limits] | None:
