@@ -283,7 +283,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_litter(loaded, tmp_path, capsys,
 
 
 def test_worksheet_is_written(loaded, capsys, monkeypatch):
-    monkeypatch.setattr("hangview.worksheet.prefill", lambda made: made.leads)
+    monkeypatch.setattr("hangview.worksheet.prefill", lambda made, **_: made.leads)
     monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: f"# {sheet}\n")
     assert cli.run(["worksheet", __file__]) == 0
     assert capsys.readouterr().out == "# (3,)\n"
