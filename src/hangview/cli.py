@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hangview._version import __version__
+from hangview.cli_completion import completion
+from hangview.cli_config import config
 from hangview.cli_errors import Complaint, Exit, exit_code, narrate
-from hangview.cli_options import language_option, read_options, reading_options, screen_options
+from hangview.cli_options import (
+    Defaults,
+    config_of,
+    language_option,
+    read_options,
+    reading_options,
+    screen_options,
+    setting_option,
+    template_option,
+)
 from hangview.cli_output import Progress, gone, is_terminal, not_terminal, put, put_lines, save
 from hangview.cli_paths import check_paths, look_up
 
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.incident import Incident
+    from hangview.keymap import KeyMap
     from hangview.schema import ReadOptions
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -39,6 +51,11 @@ class _Front(click.Group):
         if not completing and (not args or args[0] not in {*self.commands, "-h", "--help", "--version"}):
             args = [_SCREEN, *args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Lay the configuration under the options of whichever command runs."""
+        ctx.default_map = Defaults(os.environ)  # type: ignore[assignment]  # click writes nothing into it
+        return super().invoke(ctx)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] [PATH]...")
@@ -93,25 +110,20 @@ def cli() -> None:
 @cli.command(_SCREEN, cls=_Screen, hidden=True)
 @click.argument("paths", nargs=-1, type=click.Path())
 @screen_options
-@click.option("--watch/--no-watch", default=True, help="Read dumps that appear later.  [default: watch]")
-@click.option(
-    "--poll",
-    type=click.FloatRange(min=0.1, max=3600),
-    metavar="SECONDS",
-    envvar="HANGVIEW_POLL",
-    help="How often to look where the system does not report changes.",
-)
+@setting_option("watch")
+@setting_option("poll")
 @language_option
 @reading_options
-def _screen(
-    paths: tuple[str, ...], *, no_mouse: bool, ascii_: bool, watch: bool, poll: float | None, lang: str, **reading: Any
-) -> int:
+@click.pass_context
+def _screen(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
+    paths = paths or config_of(ctx)["paths"]
     if paths:
         check_paths(paths, _command_names(), may_fill=True)
     else:
         paths = look_up(os.environ)
     _need_terminal()
-    return _open_screen(paths, read_options(**reading), mouse=not no_mouse, ascii_=ascii_, watch=watch, poll=poll, lang=lang)
+    screen = {name: options.pop(name) for name in ("theme", "ascii_", "mouse", "watch", "poll", "lang")}
+    return _open_screen(paths, read_options(**options), keys=config_of(ctx)["keys"], **screen)
 
 
 @cli.command()
@@ -189,7 +201,7 @@ def explain(paths: tuple[str, ...], **reading: Any) -> int:
     "--against", metavar="PATH", type=click.Path(), help="A comparison run: fills in what changed, and the trials around it."
 )
 @language_option
-@click.option("--template", metavar="FILE", type=click.Path(), help="A layout of your own, in Jinja (docs/worksheet.md).")
+@template_option
 @reading_options
 def worksheet(
     paths: tuple[str, ...], *, output: str | None, against: str | None, lang: str, template: str | None, **reading: Any
@@ -268,7 +280,8 @@ def compare_(
 
 @cli.command(short_help="Open the screen over a bundled incident.")
 @screen_options
-def demo(*, no_mouse: bool, ascii_: bool) -> int:
+@click.pass_context
+def demo(ctx: click.Context, /, **screen: Any) -> int:
     """Open the screen over a bundled incident; without a terminal, print its report.
 
     Exits with 0 either way: that a divergence is found is no news here.
@@ -279,7 +292,7 @@ def demo(*, no_mouse: bool, ascii_: bool) -> int:
     paths = (str(folder()),)
     options = ReadOptions(cache=False)
     if is_terminal("stdin", "stdout") and os.environ.get("TERM") != "dumb":
-        code = _open_screen(paths, options, mouse=not no_mouse, ascii_=ascii_, watch=False, poll=None, demo=True)
+        code = _open_screen(paths, options, keys=config_of(ctx)["keys"], watch=False, demo=True, **screen)
         return Exit.NO_HANG if code in (Exit.NO_HANG, Exit.DIVERGENCE, Exit.NOTHING) else code
     from hangview.report.text import report_lines
 
@@ -301,6 +314,10 @@ def clear() -> int:
 
     put(f"removed {count(clear_cache(), 'file')} from {escape(str(folder()))}\n")
     return Exit.NO_HANG
+
+
+cli.add_command(completion)
+cli.add_command(config)
 
 
 def _command_names() -> list[str]:
@@ -347,21 +364,12 @@ def _need_terminal() -> None:
 
 
 def _open_screen(
-    paths: Sequence[str],
-    options: ReadOptions,
-    *,
-    mouse: bool,
-    ascii_: bool,
-    watch: bool,
-    poll: float | None,
-    demo: bool = False,
-    lang: str = "en",
+    paths: Sequence[str], options: ReadOptions, *, ascii_: bool | None, lang: str = "en", keys: KeyMap, **screen: Any
 ) -> int:
     from hangview.tui import UiOptions
     from hangview.tui import run as run_screen
 
-    ui = UiOptions(mouse=mouse, ascii=ascii_ or None, watch=watch, poll=poll, demo=demo, language=lang)
-    return run_screen(tuple(paths), options, ui)
+    return run_screen(tuple(paths), options, UiOptions(ascii=ascii_, language=lang, keys=keys, **screen))
 
 
 def run(argv: Sequence[str] | None = None) -> int:

@@ -2,56 +2,73 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hangview.cli_errors import narrate
+from hangview.setting_types import Choice, Flag, OnePath
+from hangview.settings import BY_NAME, SETTINGS, WORKSHEET_LANGUAGES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from click.shell_completion import CompletionItem
+
+    from hangview.config import Config
     from hangview.schema import ReadOptions
+    from hangview.settings import Setting
 
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+__all__ = ["WORKSHEET_LANGUAGES"]
 
 
-class Size(click.ParamType[int]):
-    """A number of bytes: ``1000000``, ``512K``, ``256M``, ``2G`` (powers of 1,024)."""
+class _SettingType(click.ParamType[Any]):
+    """Reads an option as the setting's own type does, so that options, variables and the file take the same values."""
 
-    name = "size"
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.name = setting.metavar.lower() or setting.name
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes; a value that is one already comes back as it is."""
-        if isinstance(value, int):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A text becomes the setting's value; a value that is one already comes back as it is."""
+        if not isinstance(value, str):
             return value
-        found = re.fullmatch(r"(\d{1,15})\s*([kmg]?)(?:i?b)?", str(value).strip().lower(), re.ASCII)
-        if found is None or int(found[1]) == 0:
-            self.fail(f"{value!r} is no size like 256M", param, ctx)
-        return int(found[1]) * _UNITS[found[2]]
+        try:
+            return self.setting.type.read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The words of a choice; files where the setting is a path."""
+        from click.shell_completion import CompletionItem
+
+        if isinstance(self.setting.type, Choice):
+            return [CompletionItem(word) for word in self.setting.type.values if word.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file")] if isinstance(self.setting.type, OnePath) else []
 
 
-def _rank_regex(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    """A template with ``{rank}``, or a regular expression with a group named rank."""
-    if value is None or "{rank}" in value:
-        return value
-    try:
-        groups = re.compile(value).groupindex
-    except re.error as error:
-        raise click.BadParameter(f"{value!r} is no regular expression: {error}") from None
-    if "rank" not in groups:
-        raise click.BadParameter(f"{value!r} has neither {{rank}} nor a group (?P<rank>...)")
-    return value
+def setting_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option of a setting; its default is what the environment or the file says, see :class:`Defaults`."""
+    setting = BY_NAME[name]
+    words = f"{setting.help}  [default: {option_default(setting)}]"
+    if isinstance(setting.type, Flag):
+        return click.option(setting.option, setting.param, default=setting.default, help=words)
+    kind, metavar = _SettingType(setting), setting.metavar
+    return click.option(setting.option, setting.param, type=kind, metavar=metavar, default=setting.default, help=words)
+
+
+def option_default(setting: Setting) -> str:
+    """The default as the help says it: for a switch the option that is on by itself."""
+    if isinstance(setting.type, Flag) and setting.default is not None:
+        on, off = setting.option.split("/")
+        return (on if setting.default else off).lstrip("-")
+    return setting.default_words.strip('"')
 
 
 _READING: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
-    click.option("--prefix", metavar="TEXT", help="What comes before the rank in the dumps' file names."),
-    click.option(
-        "--rank-regex",
-        metavar="PATTERN",
-        callback=_rank_regex,
-        help="How to find the rank in a file name: a template like 'dump_{host}_{rank}', or a regular expression with a "
-        "group named rank (and host).",
-    ),
+    setting_option("prefix"),
+    setting_option("rank_regex"),
     click.option(
         "--attempt",
         type=click.IntRange(min=0),
@@ -64,43 +81,78 @@ _READING: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         metavar="N",
         help="Ranks of one torchft replica, whose own groups count from 0.",
     ),
-    click.option(
-        "--workers",
-        type=click.IntRange(min=1),
-        metavar="N",
-        envvar="HANGVIEW_WORKERS",
-        help="Processes that read.  [default: by size and cores]",
-    ),
-    click.option("--follow-symlinks", is_flag=True, help="Read what symbolic links inside a folder point to."),
-    click.option("--no-cache", is_flag=True, envvar="HANGVIEW_NO_CACHE", help="Read every dump anew, and keep nothing."),
-    click.option(
-        "--max-file-size", type=Size(), metavar="SIZE", help="Refuse files larger than this, e.g. 512M.  [default: 256M]"
-    ),
-    click.option(
-        "--max-entries",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Refuse dumps with more entries than this.  [default: 5000000]",
-    ),
+    setting_option("workers"),
+    setting_option("follow_symlinks"),
+    setting_option("cache"),
+    setting_option("limits.file_size"),
+    setting_option("limits.entries"),
 )
 
-_SCREEN: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
-    click.option("--no-mouse", is_flag=True, envvar="HANGVIEW_NO_MOUSE", help="Leave the mouse to the terminal."),
-    click.option("--ascii", "ascii_", is_flag=True, envvar="HANGVIEW_ASCII", help="Draw with ASCII characters only."),
-)
-
-#: Languages of the worksheet, as hangview.worksheet.languages has them; named here so that --help needs none of it.
-WORKSHEET_LANGUAGES = ("en", "ko")
+_SCREEN = tuple(setting_option(name) for name in ("theme", "ascii", "mouse"))
 
 #: ``lang``: the language of the worksheet's own words; what the evidence says stays as the report words it.
-language_option = click.option(
-    "--lang",
-    type=click.Choice(WORKSHEET_LANGUAGES),
-    default="en",
-    show_default=True,
-    envvar="HANGVIEW_LANG",
-    help="Language of the worksheet.",
-)
+language_option = setting_option("worksheet.language")
+template_option = setting_option("worksheet.template")
+
+
+class Defaults(Mapping[str, Any]):
+    """What the environment and the configuration file say, as click's defaults: read when the first option is missed.
+
+    So ``--version``, ``--help`` and completion read no file. One at the top, which gives the values to whatever command.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._config: Config | None = None
+
+    @property
+    def config(self) -> Config:
+        """All settings; keys that are not known are said when it is read first. Raises :class:`Complaint`."""
+        if self._config is None:
+            from hangview.config import load
+
+            self._config = load(self._environ)
+            for trouble in self._config.troubles:
+                narrate(trouble)
+        return self._config
+
+    def __getitem__(self, name: str) -> Any:
+        return _Values(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _Values(Mapping[str, Any]):
+    """The same for the options of one command."""
+
+    def __init__(self, defaults: Defaults) -> None:
+        self._defaults = defaults
+
+    def __getitem__(self, name: str) -> Any:
+        context = click.get_current_context(silent=True)
+        if name not in _PARAMS or (context is not None and context.resilient_parsing):  # help asks for defaults too
+            raise KeyError(name)
+        return self._defaults.config.params()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+#: Arguments that a setting fills; paths are asked for by the screen alone.
+_PARAMS = {setting.param for setting in SETTINGS if setting.option}
+
+
+def config_of(ctx: click.Context) -> Config:
+    """All settings but for the options. Raises :class:`Complaint`."""
+    defaults: object = ctx.find_root().default_map
+    return defaults.config if isinstance(defaults, Defaults) else Defaults({}).config
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +163,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def screen_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``no_mouse`` and ``ascii_`` to a command that opens the screen."""
+    """Add ``theme``, ``ascii_`` and ``mouse`` to a command that opens the screen."""
     for option in reversed(_SCREEN):
         command = option(command)
     return command
@@ -125,16 +177,16 @@ def read_options(
     group_world_size: int | None = None,
     workers: int | None = None,
     follow_symlinks: bool = False,
-    no_cache: bool = False,
-    max_file_size: int | None = None,
-    max_entries: int | None = None,
+    cache: bool = True,
+    limits_file_size: int | None = None,
+    limits_entries: int | None = None,
     logs: bool = True,
 ) -> ReadOptions:
     """What was typed, as the reader wants it. A file limit that was raised raises that of unpacked files with it."""
     from hangview.schema import Limits, ReadOptions
 
     usual = Limits()
-    file_bytes = usual.file_bytes if max_file_size is None else max_file_size
+    file_bytes = usual.file_bytes if limits_file_size is None else limits_file_size
     return ReadOptions(
         prefix=prefix,
         rank_regex=rank_regex,
@@ -142,11 +194,11 @@ def read_options(
         group_world_size=group_world_size,
         logs=logs,
         workers=workers,
-        cache=not no_cache,
+        cache=cache,
         follow_symlinks=follow_symlinks,
         limits=Limits(
             file_bytes=file_bytes,
-            entries=usual.entries if max_entries is None else max_entries,
+            entries=usual.entries if limits_entries is None else limits_entries,
             unpacked_bytes=max(usual.unpacked_bytes, file_bytes),
         ),
     )

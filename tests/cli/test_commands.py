@@ -123,7 +123,7 @@ def test_every_command_has_help(command, capsys):
         (["report"], "Missing argument 'PATH...'. (see hangview report --help)"),
         (["--zzz"], "No such option '--zzz'. (see hangview --help)"),
         (["report", "--formt", "json", "x"], "No such option '--formt'. Did you mean '--format'? (see hangview report --help)"),
-        (["--poll", "0", "x"], "Invalid value for '--poll': 0.0 is not in the range 0.1<=x<=3600. (see hangview --help)"),
+        (["--poll", "0", "x"], "Invalid value for '--poll': '0' is not a number from 0.1 to 3600 (see hangview --help)"),
         (["cache", "drop"], "No such command 'drop'. (see hangview cache --help)"),
     ],
 )
