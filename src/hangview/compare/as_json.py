@@ -92,6 +92,7 @@ def _difference(difference: Difference) -> Mapping[str, Any]:
         "follows": difference.follows,
         "parts": [{"kind": part.kind.value, "ranks": list(part.ranks), "a": part.a, "b": part.b} for part in difference.parts],
         "later": [{"kind": kind.value, "seq": seq} for kind, seq in difference.later],
+        "moved": difference.moved,
     }
 
 

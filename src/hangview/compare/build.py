@@ -11,6 +11,7 @@ from hangview.compare.beside import KINDS, Input, lay
 from hangview.compare.conditions import conditions
 from hangview.compare.durations import durations
 from hangview.compare.groups import match_groups
+from hangview.compare.moved import moved_by
 from hangview.compare.pairs import pairs
 from hangview.compare.rows import COLLECTIVE_LANE, Vocabulary, requests
 from hangview.compare.values import Comparison, Difference, DifferenceKind, Part, Side
@@ -98,6 +99,10 @@ def _alone(index: int, match: Match, a: Input, b: Input, ranks: Sequence[int]) -
 # Differences
 
 
+#: Kinds that say that something else was requested: one call more or fewer looks so.
+_ASKED = frozenset({DifferenceKind.OP, DifferenceKind.SIZE, DifferenceKind.DTYPE, DifferenceKind.CALL_SITE})
+
+
 def _differences(beside: Beside, a: Input, b: Input, place: Sequence[int], words: Sequence[object]) -> list[Difference]:
     later: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for pair, lane, kind, seq in beside.first_by_kind().select("pair", "lane", "kind", "seq").iter_rows():
@@ -118,6 +123,7 @@ def _differences(beside: Beside, a: Input, b: Input, place: Sequence[int], words
                 found,
                 bool(rows["follows"].all()),
                 tuple((KINDS[kind], seq) for kind, seq in later[number, int(lane)] if KINDS[kind] not in here),
+                moved_by(a, b, number, found[0].ranks[0], at) if place_of is None and found[0].kind in _ASKED else None,
             )
         )
     return out

@@ -150,7 +150,7 @@ def _differences(comparison: Comparison, *, everything: bool) -> list[list[Line]
     alike: defaultdict[tuple[object, ...], list[Difference]] = defaultdict(list)
     for difference in comparison.differences:
         said = tuple((part.kind, part.a, part.b) for part in difference.parts)
-        alike[difference.follows, difference.op, said].append(difference)
+        alike[difference.follows, difference.op, difference.moved, said].append(difference)
     blocks = []
     for shown, *rest in alike.values():
         block = _difference(shown, comparison.groups, everything=False)
@@ -171,6 +171,10 @@ def _difference(difference: Difference, groups: Sequence[Pair], *, everything: b
     if len(shown) < len(difference.parts):
         rest = {rank for part in difference.parts[len(shown) :] for rank in part.ranks}
         lines.append(Line(f"{name_ranks(rest, RANK_PARTS)}: otherwise", "quiet", indent=2))
+    if difference.moved:
+        more = "more" if difference.moved > 0 else "fewer"
+        calls = count(abs(difference.moved), f"{more} call", f"{more} calls")
+        lines.append(Line(f"B has {calls} here and then goes on as A does: look at what was added or left out", indent=2))
     if difference.later:
         later = ", ".join(f"{kind.value.replace('_', ' ')} from call {seq:,}" for kind, seq in difference.later)
         lines.append(Line(f"further on also: {later}", "quiet", indent=2))

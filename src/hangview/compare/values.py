@@ -84,7 +84,8 @@ class Difference:
     """The first call of a lane on which the sets differ. ``parts`` are ordered, the most telling first.
 
     ``pair`` is an index into Comparison.groups. ``follows``: each of its ranks differs in an earlier call of its own already,
-    in another lane. ``later``: kinds that differ in later calls of the lane only, with the seq of the first of each.
+    in another lane. ``later``: kinds that differ in later calls of the lane only, with the seq of the first of each. ``moved``:
+    how many calls B has more here (negative: fewer) before it goes on as A does; None where it does not.
     """
 
     kind: DifferenceKind
@@ -95,6 +96,7 @@ class Difference:
     parts: tuple[Part, ...]
     follows: bool = False
     later: tuple[tuple[DifferenceKind, int], ...] = ()
+    moved: int | None = None
 
     @property
     def ranks(self) -> tuple[int, ...]:
