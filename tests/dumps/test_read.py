@@ -2,6 +2,7 @@ import errno
 import gzip
 import os
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,18 @@ def test_a_compressed_file_that_ends_early_gives_what_is_there(tmp_path):
     assert result.status is SourceStatus.CUT
     assert result.decoded.count > 0
     assert result.reason.startswith("the compressed file ends early; ")
+
+
+def test_a_bundle_of_bombs_ends_when_enough_work_was_wasted(tmp_path, monkeypatch):
+    ticks = iter(range(1000))
+    monkeypatch.setattr(reading.time, "thread_time", lambda: next(ticks) * 0.4)  # each member costs as much
+    bomb = b"\x80\x02" + b"](e" * 100
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as bundle:
+        bundle.writestr("rank_0", pickle.dumps(plain(2)))
+        for rank in range(1, 9):
+            bundle.writestr(f"rank_{rank}", bomb)
+    results = read_file(found(tmp_path / "all.zip"), LIMITS)
+    assert [result.status.value for result in results] == ["read", *["unreadable"] * 3, "refused"]
+    assert results[-1].reason == (
+        "too much work went into members that are no dumps: the rest was not looked at; 4 members were read before"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.facts import Facts
     from hangview.schema import Limits
+
+
+#: Seconds of this thread for members of one bundle that then give nothing. Real files that are no dumps take milliseconds.
+WASTED = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,17 @@ def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple
 def _unpacked(found: Found, file: BinaryIO, form: Form, limits: Limits, known: Known | None) -> Iterator[FileRead]:
     """The dumps of a compressed file or bundle, and a line for what is wrong with the whole."""
     members = 0
+    wasted = 0.0
     try:
         for piece in pieces(file, form, limits):
             members += bool(piece.name)
-            yield _read_piece(found, piece, limits, known)
+            before = time.thread_time()
+            result = _read_piece(found, piece, limits, known)
+            if result.decoded is None and result.kind is SourceKind.DUMP:
+                wasted += time.thread_time() - before
+            yield result
+            if wasted > WASTED:
+                raise Unusable("too much work went into members that are no dumps: the rest was not looked at", limit=True)
     except Unusable as error:
         status = SourceStatus.REFUSED if error.limit else SourceStatus.CUT if members else SourceStatus.UNREADABLE
         reason = f"{error}; {count(members, 'member was', 'members were')} read before" if members else str(error)

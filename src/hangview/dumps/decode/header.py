@@ -20,6 +20,8 @@ _WRAPPING = "[](){} \t\r\n\"'"
 _SHORT = 100
 #: More notes than this help nobody.
 _NOTES = 10
+#: More groups than any rank is a member of.
+_GROUPS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,18 @@ def read_header(top: dict[Any, Any], limits: Limits) -> Header:
     )
 
 
+def _not_too_many(groups: dict[Any, Any]) -> None:
+    if len(groups) > _GROUPS:
+        raise Refused(f"tells of {len(groups):,} groups, more than the limit of {_GROUPS:,}")
+
+
 def _configs(config: Any, notes: list[str], longest: int) -> list[RawConfig]:
     if config is None:
         return []
     if type(config) is not dict:
         notes.append("its pg_config is no dictionary")
         return []
+    _not_too_many(config)
     result = []
     seen: dict[int, tuple[int, ...] | None] = {}  # a file may refer to one list of ranks many times
     for key, value in config.items():
@@ -113,6 +121,7 @@ def _statuses(status: Any, notes: list[str]) -> list[RawStatus]:
     if type(status) is not dict:
         notes.append("its pg_status is no dictionary")
         return []
+    _not_too_many(status)
     result = []
     for key, value in status.items():
         pg_id = _number(key)
