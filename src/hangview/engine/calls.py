@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from hangview.engine import compare
@@ -68,11 +69,13 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
     """One row for the several records that a coalesced call leaves on a rank; its closing entry carries the state."""
     place = ["group", "rank", "seq"]
     # one integer in place of three keys: a false match only sends a row the slow way
-    rank, group, seq = (pl.col(name).cast(pl.UInt64) for name in ("rank", "group", "seq"))
-    packed = rank * 2**48 + group * 2**30 + seq
-    repeated = rows.select(twice=packed.is_duplicated())["twice"]
-    if not repeated.any():
+    rank, group, seq = (pl.col(name).cast(pl.Int64) for name in ("rank", "group", "seq"))
+    packed = rows.select(at=rank * 2**48 + group * 2**30 + seq)["at"].to_numpy()
+    ordered = np.sort(packed)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
         return rows, {}
+    repeated = pl.Series(np.isin(packed, twice))
     many = rows.filter(repeated).sort(*place, "position")
     extra: dict[int, Key] = {}
     known: dict[tuple[object, ...], int] = {}
@@ -110,9 +113,10 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
     full = [i for i, name in enumerate(family_names) if name in compare.FULL]
     exchange = [i for i, name in enumerate(family_names) if name == "all_to_all"]
     reading, family = pl.col("reading"), pl.col("family")
+    place = pl.col("group").cast(pl.Int64) * 2**32 + (pl.col("seq").cast(pl.Int64) + 2**31)  # one key is half the work of two
     calls = (
         rows.lazy()
-        .group_by("group", "seq")
+        .group_by(place=place)
         .agg(
             n=pl.len().cast(pl.Int32),
             n_open=reading.is_in(OPEN).sum().cast(pl.Int32),
@@ -123,8 +127,12 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
             same=family.min() == family.max(),
         )
         .with_columns(full=pl.col("same") & family.is_in(full), exchange=pl.col("same") & family.is_in(exchange))
-        .drop("family", "same")
-        .sort("group", "seq")
+        .sort("place")
+        .select(
+            (pl.col("place") // 2**32).cast(pl.Int32).alias("group"),
+            (pl.col("place") % 2**32 - 2**31).cast(pl.Int32).alias("seq"),
+            pl.exclude("place", "family", "same"),
+        )
         .collect()
     )
     if not exchange:

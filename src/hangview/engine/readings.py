@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from hangview.producers import Completion, producer_of
@@ -186,35 +187,39 @@ def _lanes(frame: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_columns(
         lane=pl.when(p2p).then(P2P).when(pl.col("control")).then(CONTROL).otherwise(COLLECTIVE).cast(pl.UInt8)
     ).drop("peers", "control")
-    closing = frame.filter(pl.col("closes"))
+    key = ["source", "label", "seq", "p2p_seq"]
+    rows = frame.lazy().with_columns(row=pl.int_range(pl.len(), dtype=pl.UInt32))
+    closing = rows.filter("closes").select(*key, "row", "ends", closing_reading=pl.col("reading")).collect()
     if closing.is_empty():
         return frame.with_columns(closed=pl.lit(None, dtype=pl.Boolean))
-    key = ["source", "label", "seq", "p2p_seq"]
-    batches = frame.filter(pl.col("lane") == P2P).select(key).unique().with_columns(of_p2p=pl.lit(value=True))
-    plain = (
-        frame.filter((pl.col("lane") == COLLECTIVE) & ~pl.col("closes"))
-        .select("source", "label", "seq")
-        .unique()
-        .with_columns(of_calls=pl.lit(value=True))
-    )
-    with_p2p = batches.select("source", "label").unique().with_columns(group_p2p=pl.lit(value=True))
-    closing = (
-        closing.select(*key, "position", "ends", closing_reading=pl.col("reading"))
-        .join(batches, on=key, how="left")
-        .join(plain, on=["source", "label", "seq"], how="left")
-        .join(with_p2p, on=["source", "label"], how="left")
-        .with_columns(pl.col("of_p2p", "of_calls", "group_p2p").fill_null(value=False))
-        # a closing entry whose members are gone ends a P2P batch only where this rank uses P2P in the group at all
-        .with_columns(of_p2p=pl.col("of_p2p") | (pl.col("ends") & pl.col("group_p2p") & ~pl.col("of_calls")))
-    )
-    ends = closing.filter("of_p2p").select("source", "position", end=pl.lit(value=True))
-    states = closing.filter("of_p2p").group_by(key).agg(pl.col("closing_reading").last(), closed=pl.lit(value=True))
-    frame = frame.join(ends, on=["source", "position"], how="left", maintain_order="left").join(
-        states, on=key, how="left", maintain_order="left"
-    )
+    # only members and closing entries are joined, and their rows changed: whole frames of two million rows would be copied
+    members = rows.filter(pl.col("lane") == P2P).select(*key, "row").collect()
+    closing = closing.filter(_of_p2p(frame, closing, members))
+    states = closing.group_by(key).agg(pl.col("closing_reading").last(), closed=pl.lit(value=True))
+    closed_members = members.join(states, on=key)
+    lane, reading = frame["lane"].to_numpy().copy(), frame["reading"].to_numpy().copy()
+    closed = np.zeros(len(lane), np.bool_)
+    at = closed_members["row"].to_numpy()
+    reading[at] = closed_members["closing_reading"].to_numpy()
+    closed[at] = True
+    lane[closing["row"].to_numpy()] = BATCH_END
     is_p2p = pl.col("lane") == P2P
-    return frame.with_columns(
-        lane=pl.when(pl.col("end").fill_null(value=False)).then(pl.lit(BATCH_END, dtype=pl.UInt8)).otherwise("lane"),
-        reading=pl.when(is_p2p & pl.col("closed").fill_null(value=False)).then("closing_reading").otherwise("reading"),
-        closed=pl.when(is_p2p).then(pl.col("closed").fill_null(value=False)),
-    ).drop("end", "closing_reading")
+    return frame.with_columns(closed=pl.when(is_p2p).then(pl.Series(closed))).with_columns(
+        lane=pl.Series(lane), reading=pl.Series(reading)
+    )
+
+
+def _of_p2p(frame: pl.DataFrame, closing: pl.DataFrame, members: pl.DataFrame) -> pl.Series:
+    """Whether closing entries end a P2P batch.
+
+    Its members are there; or they are gone, this rank uses P2P in the group, and no collective has the same number.
+    """
+    key = ["source", "label", "seq", "p2p_seq"]
+    with_members = closing["row"].is_in(closing.join(members, on=key, how="semi")["row"].implode())
+    groups = members.select("source", "label").unique()
+    alone = closing.filter(~with_members & closing["ends"]).join(groups, on=["source", "label"], how="semi")
+    if alone.is_empty():
+        return with_members
+    plain = frame.lazy().filter((pl.col("lane") == COLLECTIVE) & ~pl.col("closes")).select("source", "label", "seq")
+    gone = alone.lazy().join(plain, on=["source", "label", "seq"], how="anti").collect()
+    return with_members | closing["row"].is_in(gone["row"].implode())

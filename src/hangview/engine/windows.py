@@ -139,6 +139,9 @@ def _idle(records: Records) -> frozenset[int]:
 def _libraries(records: Records, entries: pl.DataFrame) -> tuple[dict[int, str], dict[int, str]]:
     """The library that recorded a group, and the one that a source holds: a file of the hook holds one backend only."""
     text = [op.library for op in records.ops]
+    if len(set(text)) == 1:
+        groups, sources = (entries[name].drop_nulls().unique().to_list() for name in ("group", "source"))
+        return dict.fromkeys(groups, text[0]), dict.fromkeys(sources, text[0])
     by_group: dict[int, Counter[str]] = defaultdict(Counter)
     by_source: dict[int, Counter[str]] = defaultdict(Counter)
     for group, source, op, n in entries.group_by("group", "source", "op").len().iter_rows():
@@ -280,6 +283,8 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: 
 
 def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
     """Ranks whose newest record says only that it was issued, and which no other member went beyond."""
+    if not calls.rows["issued"].any():
+        return frozenset()
     newest = calls.rows.sort("rank", "position").unique("rank", keep="last", maintain_order=True)
     out = set()
     for rank, group, seq in newest.filter(pl.col("issued")).select("rank", "group", "seq").iter_rows():
@@ -291,7 +296,8 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
 
 def _ended_well(calls: Calls) -> pl.DataFrame:
     """group -> newest call that a rank ended before it ended another one, in whatever group (gloo: failed work raises)."""
-    ended = calls.rows.filter((pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued"))
+    over = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
+    ended = calls.rows.lazy().filter(over).select("group", "seq", "source", "position").collect()
     last = ended.group_by("source").agg(last=pl.col("position").max())
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
     went_on = (
