@@ -74,7 +74,8 @@ class _Front(click.Group):
 
         if incomplete.startswith("-"):
             return [*super().shell_complete(ctx, incomplete), *self.commands[_SCREEN].shell_complete(ctx, incomplete)]
-        return [*super().shell_complete(ctx, incomplete), CompletionItem(incomplete, type="file")]
+        # The file comes first: click's script for bash forgets what stood before one, and takes paths where nothing follows.
+        return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, incomplete)]
 
 
 class _Screen(click.Command):
