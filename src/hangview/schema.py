@@ -29,7 +29,7 @@ class SourceStatus(StrEnum):
     """What became of a source. Values are part of the JSON contract."""
 
     READ = "read"
-    CUT = "cut"  #: the file ends early; its whole entries were kept
+    CUT = "cut"  #: the file ends early or is damaged; the whole entries before that are used
     EMPTY = "empty"  #: zero bytes
     REFUSED = "refused"  #: it asks for code, or goes past a limit
     UNREADABLE = "unreadable"  #: no permission, I/O error, or bytes that are no dump under a dump's name
@@ -234,7 +234,7 @@ class CellState(IntEnum):
     NOT_REQUESTED = 6  #: the dump covers this seq and stops below it: the only evidence of absence
     OVERWRITTEN = 7  #: older than the window the ring buffer kept
     OMITTED = 8  #: an only-active dump leaves completed entries out
-    CUT = 9  #: the file ends early
+    CUT = 9  #: the file ends early, or is damaged from some place on
     NO_DUMP = 10  #: a member without a usable file
     GROUP_ABSENT = 11  #: a dump without this group
     BEFORE_DUMP = 12  #: the rank's file was written before the others' request, so it cannot know

@@ -1,5 +1,6 @@
 import errno
 import gzip
+import json
 import os
 import pickle
 import zipfile
@@ -13,6 +14,7 @@ from hangview.dumps.find import Found
 from hangview.dumps.read import read_file
 from hangview.schema import Limits, SourceKind, SourceStatus
 from tests.dumps.job import plain, write
+from tests.support.torch_pickle import dump_bytes
 
 LIMITS = Limits()
 
@@ -40,7 +42,7 @@ def test_a_cut_dump_keeps_its_whole_entries_and_says_so(tmp_path):
     result = only(tmp_path / "rank_0")
     assert result.status is SourceStatus.CUT
     assert 0 < result.decoded.count < 50
-    assert f"{result.decoded.count} whole entries were kept" in result.reason
+    assert result.reason.endswith(f" kB: {result.decoded.count} entries before that are used")
 
 
 @pytest.mark.parametrize(
@@ -163,3 +165,40 @@ def test_a_bundle_of_bombs_ends_when_enough_work_was_wasted(tmp_path, monkeypatc
     assert results[-1].reason == (
         "too much work went into members that are no dumps: the rest was not looked at; 4 members were read before"
     )
+
+
+DAMAGES: dict[str, tuple[Any, str]] = {
+    "a wild byte": (
+        lambda data, at: data[:at] + b"\xfe" + data[at + 1 :],
+        "damaged at byte {at:,} (no value can start with byte 0xfe)",
+    ),
+    "zeros at the end": (lambda data, at: data[:at] + b"\0" * (len(data) - at), "its last {left:,} bytes are zeros"),
+    "cut": (lambda data, at: data[:at], "the file ends early, after {size}"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_in_the_middle_is_not_called_the_end(tmp_path, name):
+    change, words = DAMAGES[name]
+    data = dump_bytes(plain(2, count=300))
+    at = data.index(b"}(", len(data) // 2)  # where an entry starts
+    damaged = change(data, at)
+    (tmp_path / "rank_0").write_bytes(damaged)
+    result = only(tmp_path / "rank_0")
+    assert result.status is SourceStatus.CUT
+    expected = words.format(at=at, left=len(data) - at, size=f"{len(damaged) / 1000:.1f} kB")
+    assert result.reason == f"{expected}: {result.decoded.count} entries before that are used"
+    assert 100 < result.decoded.count < 300
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_damage_in_json_is_not_called_the_end(tmp_path, cut):
+    data = json.dumps(plain(2, count=300)).encode()
+    at = data.index(b'"state"', len(data) // 2)
+    (tmp_path / "rank_0.json").write_bytes(data[: at + 3] if cut else data[:at] + b"#" + data[at:])
+    result = only(tmp_path / "rank_0.json")
+    assert result.status is SourceStatus.CUT
+    words = "the file ends early, after " if cut else f"damaged at character {at:,} ("
+    assert result.reason.startswith(words)
+    assert result.reason.endswith(f": {result.decoded.count} entries before that are used")
+    assert 100 < result.decoded.count < 300

@@ -2,9 +2,9 @@
 
     python -m tests.fuzz.hostile --megabytes 30
 
-Unlike the mutations these are not broken by chance: every opcode and every pair of opcodes without end, floods of marks, memo
-ids, tuples, strings and numbers, deep nests, entries that say little, bundles that unpack to very much. Each is read in a process of
-its own; the rule is 5 seconds of CPU, 2 GiB, one clear line, and no file made.
+Unlike the mutations these are not broken by chance: every opcode and every pair of opcodes without end, floods of marks,
+memo ids, tuples, strings and numbers, deep nests, entries that say little, bundles that unpack to very much. Each is read in a
+process of its own; the rule is 5 seconds of CPU, 2 GiB, one clear line, and no file made.
 """
 
 from __future__ import annotations

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from hangview.schema import Signature, StackFrame, Thread
 
+#: How a note begins that says where a dump was damaged, as opposed to cut.
+DAMAGED = "damaged at "
+#: How one ends that says that the last bytes were never written.
+ZEROS = " bytes are zeros"
 #: Stands for "absent" in int64 columns (None, 0 for times in JSON, or the key was missing).
 NONE = -(2**63)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from hangview.dumps.bundles import Piece, Unusable, pieces
 from hangview.dumps.decode import decode
-from hangview.dumps.decoded import NotADump, Refused
+from hangview.dumps.decoded import DAMAGED, ZEROS, NotADump, Refused
 from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found, open_regular
 from hangview.dumps.kinds import HEAD, PACKED, Form, form_of, kind_of, says_dump, says_log
@@ -138,8 +138,14 @@ def read_bytes(found: Found, data: bytes, limits: Limits, known: Known | None = 
         return failed(found, SourceStatus.UNREADABLE, f"hangview cannot decode it ({type(error).__name__}): please report this")
     if decoded.complete:
         return FileRead(found, SourceKind.DUMP, SourceStatus.READ, None, decoded, facts)
-    reason = f"the file ends early, after {size_text(len(data))}; its {decoded.count:,} whole entries were kept"
-    return FileRead(found, SourceKind.DUMP, SourceStatus.CUT, reason, decoded, facts)
+    return FileRead(found, SourceKind.DUMP, SourceStatus.CUT, _where_it_ends(decoded, len(data)), decoded, facts)
+
+
+def _where_it_ends(decoded: Decoded, size: int) -> str:
+    """The words for a dump of so many bytes that was not read to its end: cut, or damaged somewhere."""
+    used = count(decoded.count, "entry before that is used", "entries before that are used")
+    damage = next((note for note in decoded.notes if note.startswith(DAMAGED) or note.endswith(ZEROS)), None)
+    return f"{damage or f'the file ends early, after {size_text(size)}'}: {used}"
 
 
 def failed(found: Found, status: SourceStatus, reason: str) -> FileRead:

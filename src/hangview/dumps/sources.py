@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hangview.dumps.decoded import DAMAGED
 from hangview.dumps.kinds import says_dump, strip_suffixes
 from hangview.dumps.names import BY_NAME, Named, attempt_of, name_files, shape
 from hangview.producers import Completion
@@ -173,4 +174,4 @@ def _notes(decoded: Decoded, facts: Facts, library: str | None, *, only_active: 
         yield "no stacks: JSON has none" if decoded.encoding.startswith("json") else "no stacks: dumped without them"
     if decoded.unknown_keys:
         yield f"entries have keys that are not known here: {escape(', '.join(decoded.unknown_keys))}"
-    yield from map(escape, decoded.notes)
+    yield from (escape(note) for note in decoded.notes if not note.startswith(DAMAGED))  # that is its reason

@@ -17,7 +17,7 @@ from hangview.dumps.decode.known import Known
 from hangview.dumps.decode.machine import count_steps, entry_limit, interpret, refuse_text_pickle
 from hangview.dumps.decode.rows import Rows, decode_rows
 from hangview.dumps.decode.text import read_json
-from hangview.dumps.decoded import Decoded, NotADump, Refused
+from hangview.dumps.decoded import ZEROS, Decoded, NotADump, Refused
 
 if TYPE_CHECKING:
     from hangview.schema import Limits
@@ -64,7 +64,7 @@ def _decode(data: bytes, limits: Limits, known: Known, wrappers: int) -> Decoded
     notes: list[str] = []
     if data.endswith(_ZEROS):
         short = data.rstrip(b"\0")
-        notes.append(f"its last {len(data) - len(short):,} bytes are zeros")
+        notes.append(f"its last {len(data) - len(short):,}{ZEROS}")
         data = short
     if data[:1] == b"\x80":
         return _decode_pickle(data, limits, known, wrappers, notes)
@@ -72,7 +72,7 @@ def _decode(data: bytes, limits: Limits, known: Known, wrappers: int) -> Decoded
     if start in (b"{", b"["):
         root, stop = read_json(data, limits)
         if stop is not None:
-            notes.append(f"stops being JSON at character {stop:,}; what came before is kept")
+            notes.append(stop)
         if stop is not None and not root and _is_start_of(data, _JSON_STARTS):
             return _assemble({}, [], 0, limits, known, notes, complete=False, encoding="json", has_key=False)
         top, entries, has_key = split(root, cut_pickle=False)
@@ -94,7 +94,7 @@ def _decode_pickle(data: bytes, limits: Limits, known: Known, wrappers: int, not
     root, complete = machine.root(), machine.complete
     encoding = f"pickle {data[1]}"
     if machine.damage:
-        notes.append(f"damaged: {machine.damage}; what came before is kept")
+        notes.append(machine.damage)
     if type(root) in (bytes, str):
         kind = "bytes" if type(root) is bytes else "text"
         inner = root if type(root) is bytes else root.encode()

@@ -18,7 +18,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hangview.dumps.decode.rescue import rescue
-from hangview.dumps.decoded import NotADump, Refused
+from hangview.dumps.decoded import DAMAGED, NotADump, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -281,10 +281,10 @@ class Machine:
         except _EndError as end:
             self._rest = end.rest
         except _DamageError as error:
-            self.damage = f"{error} (byte {pos})"
+            self.damage = f"{DAMAGED}byte {pos:,} ({error})"
         except (IndexError, struct.error):
             if pos + _LONGEST <= size:
-                self.damage = f"a value that was never written (byte {pos})"
+                self.damage = f"{DAMAGED}byte {pos:,} (a value that was never written)"
         self.mid_value = pos < size
         self.room = room
         marks.append(stack)

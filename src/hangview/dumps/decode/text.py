@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from hangview.dumps.decode.keys import CONFIG, ENTRIES, STATUS
 from hangview.dumps.decode.machine import entry_limit, step_limit
-from hangview.dumps.decoded import NotADump, Refused
+from hangview.dumps.decoded import DAMAGED, NotADump, Refused
 
 if TYPE_CHECKING:
     from hangview.schema import Limits
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+#: What may be left of a file after the place where it makes no sense, when it was cut: "-Infinit".
+_LONGEST_WORD = 8
 #: A small file may have so many keys; a real one has one in some twenty bytes.
 _FIELDS = 300_000
 
 
-def read_json(data: bytes, limits: Limits) -> tuple[Any, int | None]:
-    """The value of a JSON text, and the character at which it stopped making sense (None: it is whole).
+def read_json(data: bytes, limits: Limits) -> tuple[Any, str | None]:
+    """The value of a JSON text, and a note on where and why it stopped making sense (None: it is whole).
 
     Of one that stops, whole entries and whole header values are kept. Raises Refused on a limit, NotADump if nothing is
     whole.
@@ -34,12 +36,17 @@ def read_json(data: bytes, limits: Limits) -> tuple[Any, int | None]:
         return json.loads(text), None
     except RecursionError:
         raise Refused("nests deeper than any dump does") from None
-    except ValueError:  # no JSON, or a number of thousands of digits
-        pass
+    except ValueError as error:  # no JSON, or a number of thousands of digits
+        problem = error
     try:
-        return _salvage(text)
+        value, stop = _salvage(text)
     except RecursionError:
         raise Refused("nests deeper than any dump does") from None
+    if type(problem) is not json.JSONDecodeError:
+        return value, f"{DAMAGED}character {stop:,} (a number of thousands of digits)"
+    if problem.msg.startswith("Unterminated string") or problem.pos >= len(text.rstrip()) - _LONGEST_WORD:
+        return value, f"stops being JSON at character {stop:,}"
+    return value, f"{DAMAGED}character {problem.pos:,} ({problem.msg[:1].lower()}{problem.msg[1:]})"
 
 
 def _skip(text: str, at: int) -> int:
