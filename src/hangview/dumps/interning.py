@@ -46,6 +46,7 @@ class Tables:
         self.values: dict[str, list[Any]] = {name: [] for name in ID_COLUMNS}
         self._known: dict[str, dict[Hashable, int]] = {name: {} for name in ID_COLUMNS}
         self._frames: dict[tuple[str, str, int], int] = {}
+        self._seen: dict[int, tuple[tuple[StackFrame, ...], int]] = {}
         self._maps: dict[tuple[str, int], tuple[object, Ids]] = {}
         self.add("stack", ((),))
 
@@ -61,6 +62,19 @@ class Tables:
 
     def add(self, name: str, table: tuple[Any, ...]) -> Ids:
         """The ids of some values, new ones added."""
+        if name == "stack":
+            return self._add_stacks(table)
+        return self._add(name, table)
+
+    def _add_stacks(self, stacks: tuple[tuple[StackFrame, ...], ...]) -> Ids:
+        """The dumps of one job share their stacks, not only the values: those that were met before are not looked into."""
+        seen = self._seen
+        new = tuple(stack for stack in stacks if id(stack) not in seen)
+        for stack, number in zip(new, self._add("stack", new).tolist(), strict=True):
+            seen[id(stack)] = stack, number  # holds the stack, so that its id() stays taken
+        return np.array([seen[id(stack)][1] for stack in stacks], np.uint32)
+
+    def _add(self, name: str, table: tuple[Any, ...]) -> Ids:
         known, values = self._known[name], self.values[name]
         keys = self._keys(name, table)
         out = np.empty(len(table), np.uint32)

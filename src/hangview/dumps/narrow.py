@@ -99,17 +99,18 @@ def part_of(column: Array) -> Part:
     kind = column.dtype.str
     if not len(column):
         return Part(kind, column, None, holes=False)
-    if (column == column[0]).all():
-        return Part(kind, None, column[0].item(), holes=False)
     if column.dtype.kind == "f":
         empty = bool(np.isnan(column).all())
         return Part(kind, None, float("nan"), holes=False) if empty else Part(kind, column, None, holes=False)
+    least, most = column.min().item(), column.max().item()
+    if least == most:
+        return Part(kind, None, least, holes=False)
     if column.dtype.kind == "b":
         return Part(kind, column, None, holes=False)
-    absent = column == NONE if column.dtype == np.int64 else None
-    holes = absent is not None and bool(absent.any())
-    known = column[~absent] if holes and absent is not None else column
-    least, most = int(known.min()), int(known.max())
+    holes = least == NONE  # the least number there is
+    if holes:
+        absent = column == NONE
+        least = column[~absent].min().item()
     for code in ("<u1", "<u2", "<u4"):
         if most - least < np.iinfo(code).max:
             codes = (column - column.dtype.type(least)).astype(code)
