@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import GridRows
+from hangview.incident import GridRows, Kind, Role
 from hangview.schema import BY_LOG, DIFFERS, CellState
 from hangview.tui.glyphs import BY_LOG_CODE, DIFFERS_CODE, SIDE_CODES, drawn, words_of
 from hangview.tui.grid.plane import Plane, Standing, fold, label_ranks, standing_of
+from tests.support.builder import Builder
 from tests.support.incidents import eight_in_five_groups, large, missing_dump, tie
 
 C, R, N = int(CellState.COMPLETED), int(CellState.REQUESTED), int(CellState.NOT_REQUESTED)
@@ -29,8 +30,8 @@ def test_equal_ranks_share_a_row_and_leads_come_first():
 
 
 def test_only_columns_in_sight_count():
-    shown = plane({0: [C, C, R], 1: [C, C, N]}, leads=(1,))
-    assert folded(shown, 0, 2) == [(0, 1)]
+    shown = plane({0: [C, C, R], 1: [C, C, N], 2: [C, C, N]}, leads=(1,))
+    assert folded(shown, 0, 2) == [(1,), (0, 2)]
 
 
 def test_unfolded_keeps_every_rank_in_order_of_standing():
@@ -119,3 +120,21 @@ def test_words_say_what_colour_and_glyph_say():
 )
 def test_labels_are_folded_and_never_cut(ranks, width, text):
     assert label_ranks(ranks, width) == text
+
+
+def test_a_rank_that_looks_like_a_lead_is_not_marked_as_one():
+    """In a group where the lead only waits like others, the sign before its row is for the lead alone."""
+    builder = Builder(4)
+    world = builder.group("default_pg", range(4), name="0")
+    pair = builder.group("tp", (0, 1), name="1")
+    builder.lane(world, 0, 4)
+    builder.lane(pair, 0, 4)
+    builder.put(world, 4, range(4), CellState.STARTED)
+    builder.put(pair, 4, (0,), CellState.STARTED)
+    builder.put(pair, 4, (1,), CellState.NOT_REQUESTED, reason="dump is whole")
+    builder.finding(Kind.NOT_REQUESTED, Role.LEAD, (1,), (0,), pair, 4, "rank 1 did not request all_reduce 4 of tp")
+    incident = builder.build()
+    assert incident.leads == (1,)
+    plane = Plane(incident.view.grid(0, "collective"), standing_of(incident, 0, "collective"))
+    rows = fold(plane, plane.data(1), 0, plane.columns)
+    assert [(row.ranks, row.standing.mark) for row in rows] == [((1,), "!"), ((0, 2, 3), "w")]

@@ -107,7 +107,8 @@ async def test_moves_by_row_and_column_and_stops_at_the_edges():
         assert grid.cursor == Spot(3, 40)
         await pilot.press("home")
         assert (grid.cursor, grid.first_seq) == (Spot(3, 0), 0)
-        assert lines(grid)[2].startswith("! 0-3")  # all equal here: one row, the lead among them
+        assert lines(grid)[2].startswith("! 3 ")  # all equal here, and the sign of a lead stands before the lead alone
+        assert lines(grid)[3].startswith("w 0-2 ")
         await pilot.press("end")
         assert grid.cursor == Spot(3, 42)
 
@@ -168,7 +169,7 @@ async def test_names_of_the_label_column_are_frozen():
         for _ in range(60):
             await pilot.press("h")
         assert lines(grid)[0].startswith("seq ")
-        assert lines(grid)[2].startswith("! 0-7")
+        assert lines(grid)[2].startswith("! 7 ")
 
 
 async def test_a_cursor_move_refreshes_two_lines_and_the_ticks(monkeypatch):

@@ -209,20 +209,22 @@ def fold(
     pinned: Iterable[int] = (),
     only: Iterable[int] | None = None,
 ) -> list[Row]:
-    """Rows for columns ``low`` … ``high`` - 1: ranks that are equal in all of them share one, unless pinned or unfolded.
+    """Rows for columns ``low`` … ``high`` - 1: ranks that are equal in all of them share one, leads with leads alone.
 
-    ``only`` leaves all other ranks out. Sorted by the worst standing in the row, then by the lowest rank.
+    Pinned ranks have rows of their own, ``unfolded`` all; ``only`` leaves all other ranks out. Sorted by the worst standing in
+    the row, then by the lowest rank.
     """
     kept = frozenset(pinned)
     wanted = None if only is None else frozenset(only)
-    found: dict[tuple[bytes, int], list[int]] = {}
+    found: dict[tuple[bytes, int, bool], list[int]] = {}
     for at, rank in enumerate(plane.ranks):
         if wanted is not None and rank not in wanted:
             continue
         alone = rank if unfolded or rank in kept else -1
-        found.setdefault((data[at][low:high], alone), []).append(at)
+        lead = plane.standing[at] is Standing.LEAD  # a rank that looks the same here must not stand behind a lead's sign
+        found.setdefault((data[at][low:high], alone, lead), []).append(at)
     rows = []
-    for (cells, alone), members in found.items():
+    for (cells, alone, _), members in found.items():
         worst = min(plane.standing[at] for at in members)
         rows.append(Row(tuple(plane.ranks[at] for at in members), cells, worst, alone in kept))
     rows.sort(key=lambda row: (row.standing, row.ranks[0]))

@@ -122,7 +122,8 @@ class Form(VerticalScroll, inherit_bindings=False):
                 if not field.hidden:
                     writing = min(MOST_ROWS, self._area.rows) if self.control is self._area and self._is_at(field) else 0
                     self._take(field.key, (field, measure._replace(writing=writing)), rows)
-            rows.append(Row())
+            if rows[-1] != Row():
+                rows.append(Row())
         self._paper.show(rows)
         if self.at is not None:
             name = self.at.name

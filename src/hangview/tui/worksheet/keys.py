@@ -24,10 +24,10 @@ def _action(name: str, keys: tuple[str, ...], label: str, text: str, *, footer: 
 FORM_ACTIONS = (
     _action("save", ("s",), "save", "save as markdown; asks where the first time", footer=1),
     _action("save_as", ("S",), "save as", "save as markdown under another name"),
-    _action("preview", ("p",), "preview", "how the markdown looks", footer=4),
-    _action("changes", ("c",), "changes", "what new evidence would fill in otherwise: take it over or leave it", footer=5),
-    _action("another_hypothesis", ("h",), "hypothesis", "room for one more hypothesis", footer=6),
-    _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=7),
+    _action("preview", ("p",), "preview", "how the markdown looks", footer=5),
+    _action("changes", ("c",), "changes", "what new evidence would fill in otherwise: take it over or leave it", footer=6),
+    _action("another_hypothesis", ("h",), "hypothesis", "room for one more hypothesis", footer=7),
+    _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=8),
     _action("drafts", ("d",), "drafts", "earlier drafts of this incident"),
     *(
         _action(f"section({number})", (str(number),), "section", f"section {number} at the top", footer=3 if number == 1 else 0)
@@ -39,7 +39,7 @@ FORM_ACTIONS = (
     _action("page_up", ("pageup", "ctrl+b"), "page up", "page up"),
     _action("top", ("home", "g"), "top", "first section"),
     _action("bottom", ("end", "G"), "bottom", "last section"),
-    _action("close", ("q", "w"), "back to the grid", "back to the grid; nothing is lost", footer=8),
+    _action("close", ("q", "w"), "back", "back to the grid; nothing is lost", footer=4),
 )
 #: Everywhere on the worksheet, inside text fields too.
 EVERYWHERE_ACTIONS = (

@@ -12,13 +12,14 @@ from textual.widgets.option_list import Option
 
 from hangview.text import count
 from hangview.tui.prose import Tone, line
+from hangview.tui.prose_view import ProseView
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.dialog import Dialog
 from hangview.tui.worksheet.keys import CHANGE_ACTIONS, DIALOG_ACTIONS, DRAFT_ACTIONS, PREVIEW_ACTIONS
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.saving import short_path
 from hangview.tui.worksheet.tick import Tick
-from hangview.tui.worksheet.words import change_lines
+from hangview.tui.worksheet.words import change_lines, markdown_lines
 from hangview.worksheet.model import Mark
 
 if TYPE_CHECKING:
@@ -140,16 +141,20 @@ class ChangesDialog(Dialog[int]):
 
 
 class PreviewDialog(Dialog[None]):
-    """The markdown as a viewer would show it."""
+    """The markdown that is going to be saved, headings and labels made to stand out. Drawn as one text: textual's viewer makes
+    widgets of all paragraphs, which takes seconds."""
 
     BINDINGS: ClassVar[list[BindingType]] = bind(PREVIEW_ACTIONS)
-    AUTO_FOCUS = "VerticalScroll"
+    AUTO_FOCUS = "#preview"
 
     def __init__(self, markdown: str, *, ascii_only: bool) -> None:
         super().__init__(ascii_only=ascii_only)
-        self._markdown = self.spell(markdown)
+        self._view = ProseView(id="preview")
+        self._lines = markdown_lines(markdown)
 
     def compose(self) -> ComposeResult:
-        from textual.widgets import Markdown  # a parser that the form can do without
+        yield self.frame("preview · esc closes", self._view, classes="-tall")
 
-        yield self.frame("preview · esc closes", VerticalScroll(Markdown(self._markdown, open_links=False)), classes="-tall")
+    def on_mount(self) -> None:
+        self._view.set_ascii(self.ascii_only)
+        self._view.show(self._lines)

@@ -66,6 +66,19 @@ def tick_lines(text: str, *, checked: bool, more: Prose = ()) -> Prose:
     return (line(("[x] " if checked else "[ ] ", Tone.KEY), text, hang=4), *indented)
 
 
+def markdown_lines(markdown: str) -> Prose:
+    """The markdown as it is, its headings and bold labels toned."""
+    return tuple(map(_markdown_line, markdown.splitlines()))
+
+
+def _markdown_line(text: str) -> Line:
+    if text.startswith("#"):
+        return line((text, Tone.HEAD))
+    parts = text.split("**")
+    tones = (Tone.STRONG if at % 2 and at < len(parts) - 1 else Tone.PLAIN for at in range(len(parts)))
+    return line(*zip(parts, tones, strict=True), hang=len(text) - len(text.lstrip(" -")))
+
+
 def shifted(lines: Prose, indent: int) -> Prose:
     """The lines moved to the right."""
     return tuple(Line((Span(" " * indent), *each.spans), each.hang + indent) for each in lines)
