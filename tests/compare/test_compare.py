@@ -195,6 +195,13 @@ def test_where_one_recorder_takes_a_call_apart_the_numbers_end():
     assert any(reason.startswith("from call 2 on") for reason in found.groups[0].unobserved)
 
 
+def test_another_op_on_another_recorder_is_another_op():
+    """Nothing shows that one recorder took the call apart: it was called by another name, or no stack says."""
+    a = look(*full(range(2), 3, group=PAIR, place="step@train.py:3"))
+    b = look(*(rank(n, "gloo").calls("all_reduce", 1, 2, group=PAIR).call("broadcast", 3, group=PAIR) for n in range(2)))
+    assert told(compare(a, b))[0] == ("op", "default_pg", "collective", 3, (("op", (0, 1)),))
+
+
 def test_messages_are_compared_by_their_place_in_the_lane():
     def pipe(second: int) -> tuple[Dump, Dump]:
         return (
@@ -250,6 +257,21 @@ def test_what_differs_first_on_its_ranks_comes_before_what_follows_from_it():
     assert [(d.kind, d.seq, d.follows) for d in found.differences] == [
         (DifferenceKind.SIZE, 3, False),
         (DifferenceKind.SIZE, 2, True),
+    ]
+
+
+def test_what_comes_first_on_a_rank_comes_first_whatever_its_kind():
+    """Both ranks never get over the world's call 3; another size in tp afterwards is told second."""
+
+    def job(odd: bool) -> list[Dump]:
+        how, size = (OPEN, 9) if odd else (DONE, 8)
+        dumps = [rank(n).calls("all_reduce", 1, 2, group=PAIR) for n in range(2)]
+        return [dump.call("all_reduce", 3, how, group=PAIR).call("all_gather", 1, how, group=TP, size=size) for dump in dumps]
+
+    found = compare(look(*job(odd=False)), look(*job(odd=True)))
+    assert [(d.kind.value, found.groups[d.pair].label, d.follows) for d in found.differences] == [
+        ("state", "default_pg", False),
+        ("size", "tp", True),
     ]
 
 

@@ -51,6 +51,17 @@ def test_too_few_calls_tell_nothing():
     assert found.differences[0].moved is None
 
 
+def test_equal_calls_tell_nothing():
+    """From call 5 on they are issued from elsewhere; any number fits a run of equal calls."""
+
+    def run(last: int, place: str) -> list[Dump]:
+        dumps = [rank(n).calls("all_reduce", 1, 4, group=PAIR, place="step@train.py:9") for n in range(2)]
+        return [dump.calls("all_reduce", 5, last, group=PAIR, place=place) for dump in dumps]
+
+    found = compare(look(*run(8, "step@train.py:9")), look(*run(9, "other@train.py:5")))
+    assert (found.differences[0].kind.value, found.differences[0].seq, found.differences[0].moved) == ("call_site", 5, None)
+
+
 def test_it_is_said():
     assert "B has 1 more call here and then goes on as A does" in to_text(against(*STEP, ("all_reduce", 1), *STEP * 3))
     assert "B has 1 fewer call here" in to_text(against(*STEP, *STEP[1:], *STEP * 2))
