@@ -43,7 +43,7 @@ def test_folders_number_the_attempts_and_the_highest_counts(tmp_path):
     found = records(tmp_path)
     assert starts(found) == [(0, (0, 1), False), (1, (0, 1), False), (2, (0, 1), True)]
     assert ranks(found) == {"attempt_2/rank_0": 0, "attempt_2/rank_1": 1}
-    assert reason(found, "attempt_0/rank_0") == "folder of attempt 0"
+    assert reason(found, "attempt_0/rank_0") == "another folder than that of attempt 2"
     assert set(found.entries["source"]) == {4, 5}
 
 

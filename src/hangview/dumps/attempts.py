@@ -69,7 +69,7 @@ def separate(
     if not dumps:
         return []
     folders = sorted({dump.label for dump in dumps if dump.label is not None})
-    parts = [([d for d in dumps if d.label == label], f"folder of attempt {label}") for label in folders]
+    parts = [([d for d in dumps if d.label == label], "") for label in folders]
     loose = [dump for dump in dumps if dump.label is None]
     split = _split(loose, entries, set(joining_ops), clash) if loose else []
     if parts and len(split) == 1:
@@ -101,7 +101,9 @@ def _numbered(parts: list[tuple[list[Dump], str]], *, numbers_from_folders: bool
     current = wanted if wanted in numbers else numbers[-1]
     out = []
     for number, (dumps, why) in zip(numbers, parts, strict=True):
-        reason = why or None
+        reason = why or (
+            f"another folder than that of attempt {current}" if numbers_from_folders and number != current else None
+        )
         if number == current and len(parts) > 1:
             reason = (
                 "asked for" if wanted == number else "the highest folder" if numbers_from_folders else "the newest times inside"
@@ -318,7 +320,7 @@ def _without_late(parts: list[list[Dump]], calls: pl.DataFrame) -> list[list[Dum
 
 def _age(part: list[Dump], newest: list[Dump]) -> str:
     then, now = _newest(part) or 0, _newest(newest) or 0
-    return f"{_hours(now - then)} older than the newer start: the calls it completed with others are not theirs"
+    return f"{_hours(now - then)} older than the newer start, and no other dump has the calls that it completed with others"
 
 
 def _hours(nanoseconds: int) -> str:

@@ -144,6 +144,7 @@ def read_bytes(found: Found, data: bytes, limits: Limits, known: Known | None = 
 def _where_it_ends(decoded: Decoded, size: int) -> str:
     """The words for a dump of so many bytes that was not read to its end: cut, or damaged somewhere."""
     used = count(decoded.count, "entry before that is used", "entries before that are used")
+    used = used if decoded.count else "no whole entry before that"
     damage = next((note for note in decoded.notes if note.startswith(DAMAGED) or note.endswith(ZEROS)), None)
     return f"{damage or f'the file ends early, after {size_text(size)}'}: {used}"
 

@@ -162,7 +162,12 @@ def _notes(decoded: Decoded, facts: Facts, library: str | None, *, only_active: 
     if decoded.encoding != "pickle 2":
         yield f"read as {decoded.encoding}"
     producer = facts.producer(library)
-    if producer is not None and producer.note:
+    if facts.torchcomms and facts.first_record:
+        yield (
+            "torchcomms numbers calls over all communicators, and the ring buffer wrapped: how many calls each communicator "
+            "had before is not recorded, so these calls cannot be set beside those of other ranks"
+        )
+    elif producer is not None and producer.note:
         yield producer.note
     if not decoded.count:
         yield "holds no entries" if decoded.has_entries_key else "was written without its entries"

@@ -161,6 +161,7 @@ class Machine:
                     stack = marks.pop()
                     append = stack.append
                     _set_items(stack[-1], items)
+                    next(steps, None), next(steps, None)
                     pos += 1
                 elif op == 0x65:  # APPENDS
                     items = stack
@@ -231,6 +232,7 @@ class Machine:
                     if len(stack) < n:
                         raise _DamageError("a tuple of missing values")
                     stack[-n:] = [tuple(stack[-n:])]
+                    next(steps, None), next(steps, None)
                     room -= 1
                     if room < 0:
                         _too_many(self.limits)
@@ -250,6 +252,7 @@ class Machine:
                 elif op == 0x73:  # SETITEM
                     value, key = stack.pop(), stack.pop()
                     _set_items(stack[-1], [key, value])
+                    next(steps, None), next(steps, None)
                     pos += 1
                 elif op == 0x61:  # APPEND
                     value = stack.pop()
@@ -262,6 +265,7 @@ class Machine:
                     stack = marks.pop()
                     append = stack.append
                     append(tuple(items))
+                    next(steps, None)
                     room -= 1
                     if room < 0:
                         _too_many(self.limits)
@@ -303,12 +307,13 @@ def interpret(data: bytes, limits: Limits, steps: Steps | None = None) -> Machin
 
 
 def step_limit(limits: Limits, size: int) -> int:
-    """How many opcodes are read one by one, at up to a microsecond each; a string, slower and rare in a dump, counts as three.
+    """How many opcodes are read one by one, at up to a microsecond each; slow ones that are rare in a dump (strings, tuples,
+    ends of dictionaries) count as two or three.
 
-    With the default limits that is some eighty thousand entries of a pickle written by Python, at fifty opcodes each; torch's
+    With the default limits that is some sixty thousand entries of a pickle written by Python, at fifty opcodes each; torch's
     own layout, of which only the first use of each string and stack is read in this way, does not come near it.
     """
-    return 1_000_000 + limits.entries // 2 + min(size // 32, limits.entries // 4)
+    return 1_000_000 + limits.entries // 5 * 2 + min(size // 32, limits.entries // 4)
 
 
 def count_steps(limits: Limits, size: int) -> Steps:
