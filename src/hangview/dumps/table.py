@@ -98,9 +98,11 @@ def _with_nulls(numbers: npt.NDArray[np.int64]) -> pl.Series:
 
 def _by_first_use(column: Ids, values: list[Any], *, keep_first: bool) -> tuple[Ids, tuple[Any, ...]]:
     """Renumber ids in the order in which they occur; values that do not occur are dropped."""
-    used = pl.Series(column).unique(maintain_order=True).to_numpy()
+    first = np.full(len(values), len(column), np.int64)
+    first[column[::-1]] = np.arange(len(column) - 1, -1, -1)  # of several writes to one place the last one stays
     if keep_first:
-        used = np.concatenate([np.zeros(1, used.dtype), used[used != 0]])
+        first[0] = -1
+    used = np.argsort(first)[: np.count_nonzero(first < len(column))]
     to_new = np.zeros(len(values), np.uint32)
     to_new[used] = np.arange(len(used), dtype=np.uint32)
     return to_new[column], tuple(values[i] for i in used.tolist())

@@ -199,7 +199,7 @@ def _lanes(
         if key not in roles or rank_of[finding.role] < rank_of[roles[key][0]]:
             roles[key] = (finding.role, finding.seq)
     spans = {
-        g: (a, b) for g, a, b in calls.rows.group_by("group").agg(a=pl.col("seq").min(), b=pl.col("seq").max()).iter_rows()
+        g: (a, b) for g, a, b in calls.by_seq.group_by("group").agg(a=pl.col("seq").min(), b=pl.col("seq").max()).iter_rows()
     }
     still: dict[int, int] = {}
     for g, s in sorted(open_calls):

@@ -26,8 +26,9 @@ class Calls:
     position, op, signature, stack, family, reading, issued, ``key`` (index into ``keys``; null: not compared)
     and ``row`` (index into the entries). :meth:`detail` adds the rest where it is looked at.
 
-    ``by_seq``: one row per (group, seq): n, n_open, n_completed, n_done, n_ended, ``differs`` (keys of any kind), ``full`` (an
-    operation that needs every member), ``exchange`` and for these the totals ``sent`` and ``received``.
+    ``by_seq``: one row per (group, seq): n, n_open, n_completed, n_ended, n_stacks (members with a stack), ``parted`` (these
+    differ), ``differs`` (keys of any kind), ``full`` (an operation that needs every member), ``exchange`` and for these the
+    totals ``sent`` and ``received``.
     ``unjudged``: groups whose collective numbers do not correspond between ranks, with the reason.
     """
 
@@ -43,8 +44,8 @@ class Calls:
 
     def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
-        wanted = self.entries[rows["row"].to_numpy()].select("record_id", "created_ns", "completed_ns")
-        return rows.hstack(wanted)
+        wanted = self.entries.select("record_id", "created_ns", "completed_ns")  # first: else all columns are gathered
+        return rows.hstack(wanted[rows["row"].to_numpy()])
 
 
 def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ...]) -> Calls:
@@ -113,6 +114,7 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
     full = [i for i, name in enumerate(family_names) if name in compare.FULL]
     exchange = [i for i, name in enumerate(family_names) if name == "all_to_all"]
     reading, family = pl.col("reading"), pl.col("family")
+    stack = pl.when(pl.col("stack") > 0).then("stack")
     place = pl.col("group").cast(pl.Int64) * 2**32 + (pl.col("seq").cast(pl.Int64) + 2**31)  # one key is half the work of two
     calls = (
         rows.lazy()
@@ -122,6 +124,8 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
             n_open=reading.is_in(OPEN).sum().cast(pl.Int32),
             n_completed=(reading == COMPLETED).sum().cast(pl.Int32),
             n_ended=(reading == ENDED).sum().cast(pl.Int32),
+            n_stacks=stack.count().cast(pl.Int32),
+            parted=(stack.min() != stack.max()).fill_null(value=False),
             differs=(pl.col("key").min() != pl.col("key").max()).fill_null(value=False),
             family=family.min(),
             same=family.min() == family.max(),

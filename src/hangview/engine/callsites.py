@@ -36,12 +36,12 @@ class Shift:
 
 def shifts(calls: Calls) -> tuple[Shift, ...]:
     """Ranks whose call sites run ahead of or behind the majority's, by group and rank."""
-    rows = calls.rows.filter(pl.col("stack") > 0).select("group", "seq", "rank", "stack")
-    parted = rows.group_by("group", "seq").agg(differ=pl.col("stack").min() != pl.col("stack").max(), n=pl.len().cast(pl.Int32))
-    suspects = parted.filter(pl.col("differ")).select("group").unique()
+    suspects = calls.by_seq.filter("parted").select("group").unique()
     if suspects.is_empty():
         return ()
-    rows = rows.join(suspects, on="group", how="semi")
+    rows = calls.rows.select("group", "seq", "rank", "stack").join(suspects, on="group", how="semi")
+    rows = rows.filter(pl.col("stack") > 0)
+    parted = calls.by_seq.select("group", "seq", n="n_stacks")
     majority = (
         rows.group_by("group", "seq", "stack")
         .agg(votes=pl.len().cast(pl.Int32))

@@ -106,6 +106,9 @@ def _common(calls: Calls, column: str) -> pl.DataFrame:
     whole = calls.by_seq.filter((pl.col("n") > 1) & (pl.col("n_open") == 0) & pl.col("full")).select("group", "seq", "n")
     newest = whole.group_by("group").agg(newest=pl.col("seq").max(), most=pl.col("n").max())
     whole = whole.join(newest, on="group").filter((pl.col("seq") > pl.col("newest") - _CALLS) & (pl.col("n") == pl.col("most")))
-    rows = calls.detail(calls.rows.join(whole, on=["group", "seq"])).filter(pl.col(column).is_not_null())
-    middle = pl.col(column).median().over("group", "seq")
+    whole = whole.drop("most").with_row_index("call")  # one number for what is grouped by next
+    rows = calls.rows.select("group", "seq", "rank", "reading", "row").join(whole, on=["group", "seq"])
+    times = calls.entries[column].gather(rows["row"].to_numpy())
+    rows = rows.drop("row").with_columns(times).filter(pl.col(column).is_not_null())
+    middle = pl.col(column).median().over("call")
     return rows.select("group", "seq", "rank", "reading", "n", "newest", apart=pl.col(column) - middle)

@@ -119,11 +119,12 @@ def _rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int]
 
 def _proved(calls: Calls, windows: Windows, groups: tuple[Group, ...]) -> dict[int, dict[int, int]]:
     """group -> rank -> newest seq that the rank's records or counters say it completed (ended ones do not count)."""
-    done = calls.rows.filter(pl.col("reading") == int(CellState.COMPLETED)).group_by("group", "rank").agg(pl.col("seq").max())
+    completed = calls.rows.lazy().filter(pl.col("reading") == int(CellState.COMPLETED))  # lazy: copies what it needs only
+    done = completed.group_by("group", "rank").agg(pl.col("seq").max()).collect()
     out: dict[int, dict[int, int]] = defaultdict(dict)
     for group, rank, seq in done.iter_rows():
         out[group][rank] = seq
-    ended = set(calls.rows.filter(pl.col("reading") == int(CellState.ENDED)).select("group").unique()["group"].to_list())
+    ended = set(calls.by_seq.filter(pl.col("n_ended") > 0)["group"].unique().to_list())
     for group in groups:
         for rank in group.ranks:
             window = windows[group.id, rank]
