@@ -82,14 +82,14 @@ def _unpacked(found: Found, file: BinaryIO, form: Form, limits: Limits, known: K
     wasted = 0.0
     try:
         for piece in pieces(file, form, limits):
+            if wasted > WASTED:
+                raise Unusable("too much work went into members that are no dumps: the rest was not looked at", limit=True)
             members += bool(piece.name)
             before = time.thread_time()
             result = _read_piece(found, piece, limits, known)
             if result.decoded is None and result.kind is SourceKind.DUMP:
                 wasted += time.thread_time() - before
             yield result
-            if wasted > WASTED:
-                raise Unusable("too much work went into members that are no dumps: the rest was not looked at", limit=True)
     except Unusable as error:
         status = SourceStatus.REFUSED if error.limit else SourceStatus.CUT if members else SourceStatus.UNREADABLE
         reason = f"{error}; {count(members, 'member was', 'members were')} read before" if members else str(error)
