@@ -17,7 +17,8 @@ from textual.widget import Widget
 
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
-from hangview.tui.prose import Line, Prose, Tone, clip, to_ascii, wrap
+from hangview.tui.prose import Line, Prose, clip, to_ascii, wrap
+from hangview.tui.tones import tone_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
+    from hangview.tui.prose import Tone
+
 
 class ProseView(Widget, can_focus=True, inherit_bindings=False):
     """Lines of prose. ``wrapped`` False clips each line to one row instead."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.TEXT)
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*(f"prose--{tone}" for tone in Tone), "prose--selected", "prose--selected-blurred"}
     ALLOW_SELECT = False
 
     def __init__(self, *, wrapped: bool = True, id: str | None = None) -> None:  # noqa: A002
@@ -100,7 +102,7 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
 
     def _look(self, tone: Tone) -> Style:
         if tone not in self._looks:
-            self._looks[tone] = self.get_component_rich_style(f"prose--{tone}")
+            self._looks[tone] = tone_style(self, tone)
         return self._looks[tone]
 
     def render_line(self, y: int) -> Strip:
@@ -170,6 +172,7 @@ class Choice(NamedTuple):
 class ChoiceView(ProseView, inherit_bindings=False):
     """Items of one or more lines, one of them under the cursor. ``chosen`` is its number."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"prose--selected", "prose--selected-blurred"}
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.LIST)
 
     chosen: var[int] = var(0, init=False)

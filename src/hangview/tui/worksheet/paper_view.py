@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from hangview.tui.prose import Line, Tone, to_ascii
+from hangview.tui.prose import to_ascii
+from hangview.tui.tones import tone_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.style import Style
     from textual import events
 
+    from hangview.tui.prose import Line, Tone
     from hangview.tui.worksheet.paper import Row
 
 
 class Paper(Widget, inherit_bindings=False):
     """As high as its rows."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*(f"prose--{tone}" for tone in Tone), "paper--title", "paper--field"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"paper--title", "paper--field"}
     ALLOW_SELECT = False
 
     class Clicked(Message):
@@ -57,8 +59,7 @@ class Paper(Widget, inherit_bindings=False):
         """A tone on the background of what it stands on."""
         key = (tone, under)
         if key not in self._looks:
-            look = self.get_component_rich_style(f"prose--{tone}")
-            self._looks[key] = look + Style(bgcolor=under.bgcolor)
+            self._looks[key] = tone_style(self, tone, under)
         return self._looks[key]
 
     def _strip(self, words: Line, width: int, under: Style) -> Strip:
