@@ -13,6 +13,8 @@ import click
 import pytest
 
 from hangview.cli import cli
+from hangview.cli import run as main
+from hangview.demo import folder
 
 ROOT = Path(__file__).parents[1]
 MANUAL = ROOT / "docs/hangview.1"
@@ -57,24 +59,39 @@ def commands(page: Path) -> list[str]:
     lines = []
     for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
-            found = re.search(r"(?:^|\s|/)(hangview(?:\s[^|;&>]*|$))", re.sub(r"\s#.*", "", line))
+            found = re.search(r"(?:^|[\s/(])(hangview(?:\s[^|;&>)]*|$))", re.sub(r"\s#.*", "", line))
             if found is not None and "pip" not in line.partition("hangview")[0]:
                 lines.append(found[1].strip())
     return lines
 
 
 def test_there_are_commands_to_check():
-    assert len({line for page in PAGES for line in commands(page)}) >= 8
+    assert len({line for page in PAGES for line in commands(page)}) > 14
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_are_taken(page, monkeypatch):
     """Their options and arguments are parsed; nothing is run. A path in them need not exist here."""
     ran = []
-    monkeypatch.setattr(click.Command, "invoke", lambda self, ctx: isinstance(self, click.Group) or ran.append(self.name))
+
+    def invoke(self, ctx):
+        if not isinstance(self, click.Group):  # a group's own goes on to its command
+            ran.append(self.name)
+
+    monkeypatch.setattr(click.Command, "invoke", invoke)
     for line in commands(page):
         arguments = shlex.split(line)[1:]
         if arguments not in (["--version"], ["--help"]):
             before = len(ran)
             cli.main(arguments, prog_name="hangview", standalone_mode=False)
             assert len(ran) == before + 1, line
+
+
+def test_what_the_tour_quotes_is_printed(capsys):
+    text = (ROOT / "docs/ten-minutes.md").read_text("utf-8")
+    quoted = [line for block in re.findall(r"```text\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    assert len(quoted) == 7
+    for command in ("check", "explain"):
+        main([command, "--no-cache", str(folder())])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in quoted if line not in printed] == []

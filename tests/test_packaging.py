@@ -11,11 +11,13 @@ from pathlib import Path
 
 from hangview import __version__
 from hangview.cli import cli
+from hangview.config import VARIABLE
 from hangview.demo import folder
 from hangview.incident import Kind, Role, Side, Verdict
 from hangview.report.as_json import to_json
 from hangview.report.recording import RECORDING
 from hangview.schema import SourceStatus
+from hangview.settings import SETTINGS
 from tests.report.build import healthy, one_lead
 
 ROOT = Path(__file__).parents[1]
@@ -52,15 +54,21 @@ def test_commands_in_the_readme_exist():
     assert named <= set(cli.commands)
 
 
-def test_settings_in_the_readme_are_those_of_the_options():
-    known = {str(param.envvar) for command in cli.commands.values() for param in command.params if param.envvar}
-    assert set(re.findall(r"HANGVIEW_(?!COMPLETE|DEBUG)[A-Z_]+", README)) == known
+def test_variables_in_the_documents_are_those_of_the_settings():
+    known = {setting.variable for setting in SETTINGS} | {VARIABLE, "HANGVIEW_DEBUG"}
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        assert set(re.findall(r"\bHANGVIEW_[A-Z_]+", page.read_text("utf-8"))) <= known, page.name
 
 
-def test_readme_names_the_recording_settings():
-    for entry in RECORDING:
+def test_the_recording_settings_are_in_the_readme_and_in_full_in_their_document():
+    rows = [line for line in (ROOT / "docs/recording.md").read_text("utf-8").splitlines() if line.startswith("| 2.")]
+    for entry, row in zip(RECORDING, rows, strict=True):
         assert entry.settings in README
         assert entry.file_variable in README
+        releases, settings, files, variable = (cell.strip().replace("`", "") for cell in row.strip("| ").split(" | "))
+        assert releases == entry.releases
+        assert settings == (entry.settings or "nothing, it is on")
+        assert (files, variable) == (entry.file, entry.file_variable)
 
 
 def test_files_that_the_readme_points_to_exist():
