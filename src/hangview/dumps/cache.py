@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps import shelf
-from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, Decoded, RawConfig, RawStatus
+from hangview.dumps.decoded import Decoded, RawConfig, RawStatus
 from hangview.dumps.facts import Facts
 from hangview.dumps.interning import share_tables
 from hangview.dumps.names import Inside
-from hangview.dumps.narrow import Narrow, Part, part_of, put
+from hangview.dumps.narrow import Narrow, Part, cut, part_of, put
 from hangview.dumps.read import FileRead
-from hangview.schema import Signature, SourceKind, SourceStatus, StackFrame, Thread
+from hangview.dumps.sharing import import_polars
+from hangview.dumps.told import KINDS, tables_in, tables_out
+from hangview.schema import SourceKind, SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,15 +34,6 @@ if TYPE_CHECKING:
     from hangview.schema import Limits
 
     Key = tuple[str, int, int, int]
-
-_COLUMNS = (*INT_COLUMNS, *BOOL_COLUMNS, *ID_COLUMNS, "state", "duration_ms")
-_KINDS = {
-    **dict.fromkeys(INT_COLUMNS, "<i8"),
-    **dict.fromkeys(BOOL_COLUMNS, "|b1"),
-    **dict.fromkeys(ID_COLUMNS, "<u4"),
-    "state": "|u1",
-    "duration_ms": "<f8",
-}
 
 
 def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ...]] | None:
@@ -88,8 +81,8 @@ def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> lis
         for found, group in zip(files, groups, strict=True)
     ]
     parts: dict[str, Part] = {}
-    for name in _COLUMNS:  # one after the other: side by side and wide they would take as much as all else together
-        column = np.empty(sum(d.count for d in shared), _KINDS[name])
+    for name in KINDS:  # one after the other: side by side and wide they would take as much as all else together
+        column = np.empty(sum(d.count for d in shared), KINDS[name])
         at = 0
         for one in shared:
             put(one.columns, name, column[at : at + one.count])
@@ -101,7 +94,7 @@ def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> lis
     meta = {
         "files": listed,
         "members": list(members),
-        "tables": _tables(shared[0]) if shared else None,
+        "tables": tables_out(shared[0]) if shared else None,
         "parts": {name: (part.least, part.holes) for name, part in parts.items()},
     }
     head = zlib.compress(json.dumps(meta, separators=(",", ":")).encode(), 1)
@@ -146,30 +139,18 @@ def _facts_in(told: dict[str, Any], members: list[tuple[int, ...]]) -> Facts:
     return Facts(**told)
 
 
-def _tables(decoded: Decoded) -> dict[str, Any]:
-    frames: dict[StackFrame, int] = {}
-    stacks = [[frames.setdefault(frame, len(frames)) for frame in stack] for stack in decoded.stacks]
-    return {
-        "ops": decoded.ops,
-        "labels": decoded.labels,
-        "signatures": [(s.input_sizes, s.input_dtypes, s.output_sizes, s.output_dtypes) for s in decoded.signatures],
-        "frames": [(frame.name, frame.filename, frame.line) for frame in frames],
-        "stacks": stacks,
-        "threads": [(thread.id, thread.name) for thread in decoded.threads],
-    }
-
-
 def _unpack(body: memoryview, files: Sequence[Found]) -> dict[Key, tuple[FileRead, ...]]:
+    import_polars()
     import polars as pl
 
     (length,) = struct.unpack_from("<Q", body)
     meta = json.loads(zlib.decompress(body[8 : 8 + length]))
     frame = pl.read_ipc(io.BytesIO(body[8 + length :]))
     parts = {
-        name: Part(_KINDS[name], frame[name].to_numpy() if name in frame.columns else None, least, holes)
+        name: Part(KINDS[name], frame[name].to_numpy() if name in frame.columns else None, least, holes)
         for name, (least, holes) in meta["parts"].items()
     }
-    tables = _read_tables(meta["tables"])
+    tables = tables_in(meta["tables"])
     members = [tuple(ranks) for ranks in meta["members"]]
     results: dict[Key, tuple[FileRead, ...]] = {}
     at = 0
@@ -179,38 +160,12 @@ def _unpack(body: memoryview, files: Sequence[Found]) -> dict[Key, tuple[FileRea
             decoded = facts = None
             if told is not None:
                 facts = _facts_in(told.pop(), members)
-                decoded = _decoded(told, _slice(parts, at, told[6]), tables, members)
+                decoded = _decoded(told, cut(parts, at, told[6]), tables, members)
                 at += told[6]
             one = found if not shown else replace(found, shown=found.shown + shown, size=size)
             out.append(FileRead(one, SourceKind(kind), SourceStatus(status), reason, decoded, facts))
         results[found.key] = tuple(out)
     return results
-
-
-def _slice(parts: dict[str, Part], at: int, count: int) -> Narrow:
-    return Narrow({n: p if p.codes is None else p._replace(codes=p.codes[at : at + count]) for n, p in parts.items()}, count)
-
-
-def _read_tables(told: dict[str, Any] | None) -> dict[str, Any]:
-    if told is None:
-        return {}
-    frames = [StackFrame(*frame) for frame in told["frames"]]
-    return {
-        "ops": tuple(told["ops"]),
-        "labels": tuple((name, desc) for name, desc in told["labels"]),
-        "signatures": tuple(_signature(*parts) for parts in told["signatures"]),
-        "stacks": tuple(tuple(frames[i] for i in stack) for stack in told["stacks"]),
-        "threads": tuple(Thread(*thread) for thread in told["threads"]),
-    }
-
-
-def _signature(sizes_in: Any, dtypes_in: Any, sizes_out: Any, dtypes_out: Any) -> Signature:
-    return Signature(
-        tuple(map(tuple, sizes_in)),
-        None if dtypes_in is None else tuple(dtypes_in),
-        tuple(map(tuple, sizes_out)),
-        None if dtypes_out is None else tuple(dtypes_out),
-    )
 
 
 def _decoded(told: list[Any], columns: Narrow, tables: dict[str, Any], members: list[tuple[int, ...]]) -> Decoded:

@@ -94,6 +94,11 @@ def put(columns: Mapping[str, Array], name: str, out: Array) -> None:
         out[...] = columns[name]
 
 
+def cut(parts: Mapping[str, Part], at: int, count: int) -> Narrow:
+    """The columns of one dump out of those of many, from row ``at`` on."""
+    return Narrow({n: p if p.codes is None else p._replace(codes=p.codes[at : at + count]) for n, p in parts.items()}, count)
+
+
 def part_of(column: Array) -> Part:
     """A column as narrow as it can be."""
     kind = column.dtype.str
