@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.engine.words import request
 from hangview.incident import COLLECTIVE, Evidence
-from hangview.text import escape, fold_ranks
+from hangview.text import count, escape, fold_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,9 +93,9 @@ class Telling:
         source, target = (int(x) for x in place[1].removeprefix("p2p ").split("->"))
         lane = self.traffic.lanes[place[0], source, target]
         end = lane.end(rank)
-        word = "sends" if rank == source else "receives"
+        requests = count(end.count, "send" if rank == source else "receive")
         return Evidence(
-            f"rank {rank}: {end.count} {word} on {place[1]} in its records, none of them open{self.file(window.source, None)}",
+            f"rank {rank}: {requests} on {place[1]} in its records, none of them open{self.file(window.source, None)}",
             window.source,
         )
 
@@ -131,9 +132,9 @@ class Telling:
         for side in sides:
             window = self.window(place, side.ranks[0])
             source = window.source if window else None
-            what = f"{side.op} of {side.text}" if side.text else side.op
-            count = f" ({len(side.ranks)} of {len(self.groups[place[0]].ranks)})"
-            lines.append(Evidence(f"{self.ranks(side.ranks)}{count}: {what}{self.file(source, None)}", source))
+            what = request(side.op, side.text)
+            share = f" ({len(side.ranks)} of {len(self.groups[place[0]].ranks)})"
+            lines.append(Evidence(f"{self.ranks(side.ranks)}{share}: {what}{self.file(source, None)}", source))
         return tuple(lines)
 
     def unseen(self, place: Place, ranks: Sequence[int]) -> tuple[Evidence, ...]:

@@ -64,6 +64,13 @@ def not_concluded(kind: Kind, who: str) -> tuple[str, ...]:
     return tuple(_said_of(who, text) for text in NOT_CONCLUDED[kind])
 
 
+def request(op: str, text: str) -> str:
+    """A request in a sentence: ``"all_reduce of 1,024 × Float"``, ``"all_gather (in 8 → out 32 × Float)"``, ``"barrier"``."""
+    if not text:
+        return op
+    return f"{op} ({text})" if text.startswith("in ") else f"{op} of {text}"
+
+
 def agrees(who: str, one: str, many: str) -> str:
     """The verb that goes with ``who`` ("rank 3", "ranks 0-2")."""
     return many if who.startswith("ranks ") else one

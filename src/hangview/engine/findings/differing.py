@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling, user_frame
 from hangview.engine.waits import Place
-from hangview.engine.words import agrees, compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded, request
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ def mismatch(
         ranks: Sequence[int] = found.minority
         others: Sequence[int] = found.sides[0].ranks
         summary = (
-            "; ".join([f"{tell.ranks(side.ranks)} requested {_request(side.op, side.text)}" for side in found.sides[1:]])
-            + f" where {tell.ranks(found.sides[0].ranks)} requested {_request(found.sides[0].op, found.sides[0].text)} ({call})"
+            "; ".join([f"{tell.ranks(side.ranks)} requested {request(side.op, side.text)}" for side in found.sides[1:]])
+            + f" where {tell.ranks(found.sides[0].ranks)} requested {request(found.sides[0].op, found.sides[0].text)} ({call})"
         )
     elif found.detail:
         ranks, others = everyone, ()
         summary = f"{op} {place[2]} of {group.label}: {found.detail}"
     else:
         ranks, others = everyone, ()
-        told_sides = "; ".join(f"{tell.ranks(s.ranks)}: {_request(s.op, s.text)}" for s in found.sides)
+        told_sides = "; ".join(f"{tell.ranks(s.ranks)}: {request(s.op, s.text)}" for s in found.sides)
         summary = f"{what} differs at {call} and no side is the majority: {told_sides}"
     if role is Role.NOTE:
         known = "the call is over all the same" if over else "whether the call is over is not recorded"
@@ -58,7 +58,7 @@ def mismatch(
     evidence = tell.sides(place, found.sides)
     steps = [
         f"All requests of {op} {place[2]} in {group.label} are lined up by sequence number.",
-        *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {_request(s.op, s.text)}." for s in found.sides),
+        *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {request(s.op, s.text)}." for s in found.sides),
         f"{most} {agrees(most, 'is', 'are')} the majority, so {who} {agrees(who, 'is', 'are')} where to look first."
         if found.minority
         else "No side is a majority, so nobody is named.",
@@ -67,10 +67,6 @@ def mismatch(
         found.kind, role, tuple(sorted(ranks)), tuple(others), group.id, place[1], place[2], op, Side.HOST, summary, evidence,
         compare_first(found.kind, who), not_concluded(found.kind, who), tuple(steps),
     )  # fmt: skip
-
-
-def _request(op: str, text: str) -> str:
-    return f"{op} of {text}" if text else op
 
 
 def other_apis(case: Case, tell: Telling) -> list[Finding]:
