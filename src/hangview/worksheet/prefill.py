@@ -168,9 +168,11 @@ def _groups(incident: Incident) -> Lines:
         patterns[re.sub(r"\d+", "N", escape(group.label)), len(group.ranks)].append(group)
     for (pattern, size), groups in list(patterns.items())[: LINES // 2]:
         members = {rank for group in groups for rank in group.ranks}
-        text = (
-            f"{pattern}: {count(len(groups), 'more group')} of {count(size, 'rank')}, together {evidence.ranks_text(members)}"
-        )
+        if len(groups) == 1:
+            lines.append(Prefilled(_group_text(groups[0]), _group_origin(groups[0], origins)))
+            continue
+        named = "named by a number alone" if pattern == "N" else pattern
+        text = f"{named}: {count(len(groups), 'more group')} of {count(size, 'rank')}, together {evidence.ranks_text(members)}"
         lines.append(Prefilled(text, _group_origin(groups[0], origins)))
     if len(patterns) > LINES // 2:
         rest = sum(len(groups) for groups in list(patterns.values())[LINES // 2 :])
