@@ -161,6 +161,7 @@ class Session:
         from hangview.dumps import cache, shelf
         from hangview.dumps.find import likely
         from hangview.dumps.pool import read_all
+        from hangview.dumps.sharing import import_polars
 
         first = fresh and self.options.cache and shelf.worth_it(listing.dumps)
         if first and (kept := cache.load(listing.dumps, self.options.limits)) is not None:
@@ -188,6 +189,7 @@ class Session:
                 parts.show(self._so_far(listing))
             return
         read_all(new, self.options, done, cancelled)
+        import_polars()
         if first:
             self._storing = cache.store_later(listing.dumps, self.options.limits, dict(self._dumps))
 

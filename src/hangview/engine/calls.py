@@ -13,8 +13,17 @@ from hangview.engine.readings import COLLECTIVE, OPEN, P2P
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
     from hangview.engine.compare import Key
     from hangview.schema import Records
+
+#: Pairs of op and signature for which a table of all possible ones is small.
+_FEW = 4_000_000
+#: One number for (group, seq), in their order: a single key is half the work of two.
+PLACE = pl.col("group").cast(pl.Int64) * 2**32 + (pl.col("seq").cast(pl.Int64) + 2**31)
 
 COMPLETED = int(CellState.COMPLETED)
 ENDED = int(CellState.ENDED)
@@ -42,6 +51,11 @@ class Calls:
         """The rows of one call with their details, ascending by rank."""
         return self.detail(self.rows.filter((pl.col("group") == group) & (pl.col("seq") == seq)).sort("rank"))
 
+    def at_all(self, places: Iterable[tuple[int, int]]) -> pl.DataFrame:
+        """The rows of several calls with their details, ascending by group, seq and rank."""
+        wanted = [group * 2**32 + seq + 2**31 for group, seq in places]
+        return self.detail(self.rows.filter(PLACE.is_in(wanted)).sort("group", "seq", "rank"))
+
     def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
         wanted = self.entries.select("record_id", "created_ns", "completed_ns")  # first: else all columns are gathered
@@ -59,11 +73,28 @@ def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ..
         .collect()
     )
     rows, extra = _merge_batches(records, rows, family_names)
-    table, keys = compare.key_table(records, rows.select("op", "signature").unique().rows(), extra)
-    pair = ["op", "signature"]
-    rows = rows.with_columns(rows.select(pair).join(table, on=pair, how="left", maintain_order="left")["key"])
+    pairs, number = _pairs(rows)
+    table, keys = compare.key_table(records, pairs, extra)
+    at = {(op, signature): key for op, signature, key in table.select("op", "signature", "key").iter_rows()}
+    rows = rows.with_columns(key=pl.Series(np.array([at[pair] for pair in pairs], np.uint32)[number]))
     rows = _doubtful(records, rows)
     return Calls(rows, _by_seq(rows, table, family_names), keys, entries, _unjudged(entries))
+
+
+def _pairs(rows: pl.DataFrame) -> tuple[list[tuple[int, int]], npt.NDArray[np.intp]]:
+    """Distinct (op, signature), and which of them each row has. They are few: no join of two million rows is needed."""
+    op, signature = rows["op"].to_numpy(), rows["signature"].to_numpy()
+    width = int(signature.max(initial=0)) + 1
+    code = op.astype(np.int64) * width + signature
+    size = (int(op.max(initial=0)) + 1) * width
+    if size <= _FEW:
+        used = np.zeros(size, np.bool_)
+        used[code] = True
+        codes = np.flatnonzero(used)
+        number = (np.cumsum(used) - 1)[code]
+    else:
+        codes, number = np.unique(code, return_inverse=True)
+    return [(int(c) // width, int(c) % width) for c in codes], number
 
 
 def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str, ...]) -> tuple[pl.DataFrame, dict[int, Key]]:
@@ -115,10 +146,9 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
     exchange = [i for i, name in enumerate(family_names) if name == "all_to_all"]
     reading, family = pl.col("reading"), pl.col("family")
     stack = pl.when(pl.col("stack") > 0).then("stack")
-    place = pl.col("group").cast(pl.Int64) * 2**32 + (pl.col("seq").cast(pl.Int64) + 2**31)  # one key is half the work of two
     calls = (
         rows.lazy()
-        .group_by(place=place)
+        .group_by(place=PLACE)
         .agg(
             n=pl.len().cast(pl.Int32),
             n_open=reading.is_in(OPEN).sum().cast(pl.Int32),
@@ -137,7 +167,7 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
             (pl.col("place") % 2**32 - 2**31).cast(pl.Int32).alias("seq"),
             pl.exclude("place", "family", "same"),
         )
-        .collect()
+        .collect(engine="streaming")  # it keeps no list of the rows of each call
     )
     if not exchange:
         return calls.with_columns(sent=pl.lit(0, dtype=pl.Int64), received=pl.lit(0, dtype=pl.Int64))

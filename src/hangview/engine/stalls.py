@@ -110,9 +110,7 @@ def _rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int]
     out: dict[tuple[int, int], list[dict[str, Any]]] = {place: [] for place in places}
     if not places:
         return out
-    table = pl.DataFrame(sorted(places), schema={"group": pl.Int32, "seq": pl.Int32}, orient="row")
-    found = calls.detail(calls.rows.join(table, on=["group", "seq"], how="semi").sort("group", "seq", "rank"))
-    for row in found.iter_rows(named=True):
+    for row in calls.at_all(places).iter_rows(named=True):
         out[row["group"], row["seq"]].append(row)
     return out
 
@@ -120,7 +118,7 @@ def _rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int]
 def _proved(calls: Calls, windows: Windows, groups: tuple[Group, ...]) -> dict[int, dict[int, int]]:
     """group -> rank -> newest seq that the rank's records or counters say it completed (ended ones do not count)."""
     completed = calls.rows.lazy().filter(pl.col("reading") == int(CellState.COMPLETED))  # lazy: copies what it needs only
-    done = completed.group_by("group", "rank").agg(pl.col("seq").max()).collect()
+    done = completed.group_by("group", "rank").agg(pl.col("seq").max()).collect(engine="streaming")
     out: dict[int, dict[int, int]] = defaultdict(dict)
     for group, rank, seq in done.iter_rows():
         out[group][rank] = seq
