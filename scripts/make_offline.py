@@ -83,7 +83,8 @@ def pack(wheels: Path, archive: Path, python: str, machine: str) -> None:
 
 
 def _nobody(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The owner of the unpacking machine, not of this one."""
+    """For everybody to read, and of nobody here, whatever the rights and names are on this machine."""
+    info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     return info

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from hangview.schema import ReadOptions
     from hangview.settings import Setting
 
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # takes no parameter before click 8.4
+
 __all__ = ["WORKSHEET_LANGUAGES"]
 
 
-class _SettingType(click.ParamType[Any]):
+class _SettingType(_ParamType):
     """Reads an option as the setting's own type does, so that options, variables and the file take the same values."""
 
     def __init__(self, setting: Setting) -> None:
