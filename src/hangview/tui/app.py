@@ -82,6 +82,8 @@ class HangviewApp(App[int], inherit_bindings=False):
         return DARK if self.current_theme.dark else LIGHT
 
     def on_mount(self) -> None:
+        self.theme = f"textual-{self.main.ui.theme}"
+        self.set_keymap({action: ",".join(keys) or "<ignore>" for action, keys in self.main.ui.keys})
         self._ending.arm()
         if self._first is not None:
             self.call_after_refresh(self.main.take, self._first, final=True)
