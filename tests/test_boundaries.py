@@ -19,6 +19,7 @@ ENGINE = (
     "schema",
     "incident",
     "loading",
+    "conclusions",
     "producers",
     "text",
     "dumps",
