@@ -330,6 +330,6 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.show_all()
 
     def being_written(self) -> int:
-        """How many files are still growing."""
+        """How many files are still growing, or may be."""
         sources = self.incident.records.sources if self.incident is not None else ()
-        return sum(source.status is SourceStatus.GROWING for source in sources)
+        return sum(source.status in (SourceStatus.GROWING, SourceStatus.UNFINISHED) for source in sources)

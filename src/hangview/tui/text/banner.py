@@ -26,6 +26,8 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
         if len(incident.records.attempts) > 1 and current:
             parts["attempt"] = f"attempt {current[0].attempt}"
         parts["dumps"] = f"dumps {len(incident.coverage.read)}/{len(incident.coverage.expected)}"
+        if incident.coverage.partial:
+            parts["dumps"] += f" ({len(incident.coverage.partial)} in part)"
         dumps = [source for source in incident.records.sources if source.kind is SourceKind.DUMP and source.usable]
         kinds = sorted({f"{source.producer or 'unknown producer'} {source.version or ''}".strip() for source in dumps})
         parts["kinds"] = ", ".join(kinds[:2])

@@ -15,6 +15,7 @@ from hangview.tui.text.common import missing_groups
 if TYPE_CHECKING:
     from hangview.incident import Incident
 
+_WHILE_WATCHING = {SourceStatus.GROWING: "being written", SourceStatus.UNFINISHED: "being written or cut"}
 _BAD = (SourceStatus.REFUSED, SourceStatus.UNREADABLE, SourceStatus.EMPTY, SourceStatus.CUT)
 
 
@@ -61,14 +62,20 @@ def _status(source: Source) -> tuple[str, Tone]:
         return NOT_READ_YET, Tone.UNKNOWN
     words = _word(source)
     tone = Tone.LEAD if source.status in _BAD else Tone.PLAIN if source.usable else Tone.UNKNOWN
-    return (f"{words}: {source.reason}" if source.reason else words), tone
+    reason = _reason(source)
+    return (f"{words}: {reason}" if reason else words), tone
 
 
 def _word(source: Source) -> str:
     """Its status in words. Until a look has come to a file it is only still to be read, whoever writes it."""
     if source.reason == NOT_READ_YET:
         return NOT_READ_YET
-    return "being written" if source.status is SourceStatus.GROWING else source.status.value.replace("_", " ")
+    return _WHILE_WATCHING.get(source.status) or source.status.value.replace("_", " ")
+
+
+def _reason(source: Source) -> str:
+    """Why it has that status, without the status in front of it."""
+    return (source.reason or "").removeprefix(f"{_word(source)}: ")
 
 
 def _window(source: Source) -> str:
@@ -82,7 +89,7 @@ def ledger_lines(incident: Incident) -> Prose:
     """Every file, with equal stories told once: status, reason, the ranks."""
     stories: defaultdict[tuple[str, str, str], list[Source]] = defaultdict(list)
     for source in incident.records.sources:
-        told = source.reason if source.reason and source.reason != NOT_READ_YET else ""
+        told = _reason(source) if source.reason != NOT_READ_YET else ""
         stories[source.kind.value, _word(source), told].append(source)
     total = len(incident.records.sources)
     lines = [line((f"{count(total, 'file')} looked at under {', '.join(incident.paths)}", Tone.HEAD))]
