@@ -27,6 +27,7 @@ from hangview.cli_options import (
     template_option,
 )
 from hangview.cli_output import Progress, gone, is_terminal, not_terminal, put, put_lines, save
+from hangview.cli_pack import pack
 from hangview.cli_paths import check_paths, look_up
 
 if TYPE_CHECKING:
@@ -319,6 +320,7 @@ def clear() -> int:
 
 cli.add_command(completion)
 cli.add_command(config)
+cli.add_command(pack)
 
 
 def _command_names() -> list[str]:

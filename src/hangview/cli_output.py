@@ -72,8 +72,12 @@ def save(text: str, target: str) -> None:
     """
     if target == "-":
         put(text)
-        return
-    data = text.encode("utf-8", "backslashreplace")
+    else:
+        save_bytes(text.encode("utf-8", "backslashreplace"), target)
+
+
+def save_bytes(data: bytes, target: str) -> None:
+    """The same for bytes, which never go to stdout."""
     path = Path(os.path.realpath(target))
     temporary: Path | None = None
     try:

@@ -117,7 +117,7 @@ class Session:
             self._read(listing, progress, parts, cancelled, fresh=fresh)
             files = [result for found in listing.dumps for result in self._seen(found, settled)]
             records = self._assemble(listing, files)
-            texts = [file.found for file in files if file.kind is SourceKind.LOG]
+            texts = [file.found for file in files if file.kind is SourceKind.LOG and not file.pack]
             del files
             self._settle(listing, records)
             logs = None
@@ -210,7 +210,7 @@ class Session:
         """What is known of a file. One that is not whole and is being written is read again at the next look; one that has
         paused is no longer read again, but what it lacks may still come."""
         files = self._dumps[found.key]
-        whole = all(file.status in _AS_IT_IS or not file.opened for file in files)
+        whole = all(file.status in _AS_IT_IS or not file.opened or file.pack for file in files)
         if whole or settled is None or (rest := settled(found.path)) == math.inf:
             return files
         if rest > 0:

@@ -19,7 +19,7 @@ from hangview.dumps.facts import DEFAULT_NAME, ids, ints
 from hangview.dumps.names import BY_CONTENT, BadOptionError, attempt_of
 from hangview.dumps.ops import parse_op
 from hangview.dumps.replicas import shifted
-from hangview.dumps.sources import Place, common_library, describe, place_files, sources_of
+from hangview.dumps.sources import Place, common_library, describe, out_of_packs, place_files, sources_of
 from hangview.schema import Attempt, GroupConfig, Records, Source, SourceKind, SourceStatus
 from hangview.text import fold_ranks, natural
 
@@ -44,7 +44,8 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     then the files, then the rest. Raises :class:`~hangview.dumps.names.BadOptionError` (a ``ValueError``) for an option that
     does not fit the files.
     """
-    rest = sorted(others, key=lambda source: natural(source.path))
+    files, listed = out_of_packs(files)
+    rest = sorted((*others, *listed), key=lambda source: natural(source.path))
     logs = [replace(source, attempt=attempt_of(source.path)) for source in rest if source.kind is SourceKind.LOG]
     rest = [source for source in rest if source.kind is not SourceKind.LOG]
     files = sorted(files, key=lambda file: natural(file.found.shown))

@@ -48,8 +48,8 @@ def store(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[Fi
 
 
 def final(results: Iterable[FileRead]) -> bool:
-    """Whether what was read of a file stays as it is while the file does."""
-    return all(file.opened and file.status is not SourceStatus.GROWING for file in results)
+    """Whether what was read of a file stays as it is while the file does. A pack is no slower than what is kept of it."""
+    return all(file.opened and not file.pack and file.status is not SourceStatus.GROWING for file in results)
 
 
 def store_later(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> threading.Thread:

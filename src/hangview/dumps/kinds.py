@@ -47,12 +47,16 @@ class Form(Enum):
     ZSTD = "zstd"
     TAR = "tar"
     ZIP = "zip"
+    PARQUET = "parquet"
     TEXT = "text"
     OTHER = "other"
 
 
 #: Forms that hold other files.
 PACKED = frozenset({Form.GZIP, Form.ZSTD, Form.TAR, Form.ZIP})
+
+#: How the name of a pack ends: dumps in one parquet file, written by ``hangview pack``.
+PACK = ".hvpack"
 
 #: So many first bytes are enough for :func:`form_of` (the mark of a tar file is at 257).
 HEAD = 512
@@ -108,6 +112,8 @@ def form_of(head: bytes) -> Form:
         return Form.ZSTD
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return Form.ZIP
+    if head[:4] == b"PAR1":
+        return Form.PARQUET
     if head[257:262] == b"ustar":
         return Form.TAR
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):

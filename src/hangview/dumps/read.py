@@ -13,7 +13,7 @@ from hangview.dumps.decode import decode
 from hangview.dumps.decoded import DAMAGED, ZEROS, NotADump, Refused
 from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found, open_regular
-from hangview.dumps.kinds import HEAD, PACKED, Form, form_of, kind_of, says_dump, says_log
+from hangview.dumps.kinds import HEAD, PACK, PACKED, Form, form_of, kind_of, says_dump, says_log
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count
 from hangview.text import size as size_text
@@ -46,6 +46,8 @@ class FileRead:
     decoded: Decoded | None = None
     facts: Facts | None = None
     opened: bool = True  #: its bytes were seen; False for an I/O error or a missing permission
+    pack: str = ""  #: the pack that it is out of, as shown; then ``found`` is of the source that was packed, and maybe gone
+    listed: bool = False  #: of a pack: what was left alone when it was made, a log among others, and what was said of it then
 
 
 def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple[FileRead, ...]:
@@ -59,6 +61,8 @@ def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple
             form = form_of(head)
             if not head:
                 return (failed(found, SourceStatus.EMPTY, "empty file (0 bytes)"),)
+            if form is Form.PARQUET or found.path.endswith(PACK):
+                return _members(found, file, limits)
             if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
                 return (_no_dump(found, form),)
             packed = form in PACKED
@@ -74,6 +78,16 @@ def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple
     except MemoryError:
         return (failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to read it"),)
     return (read_bytes(found, data, limits, known),)
+
+
+def _members(found: Found, file: BinaryIO, limits: Limits) -> tuple[FileRead, ...]:
+    """The sources in a pack."""
+    from hangview.dumps.pack import NotAPackError, members  # with polars, which a process that reads dumps does without
+
+    try:
+        return members(found, file, limits)
+    except NotAPackError:
+        return (FileRead(found, SourceKind.OTHER, SourceStatus.IGNORED, "a parquet file, but no pack of hangview"),)
 
 
 def _unpacked(found: Found, file: BinaryIO, form: Form, limits: Limits, known: Known | None) -> Iterator[FileRead]:
@@ -108,7 +122,9 @@ def _read_piece(found: Found, piece: Piece, limits: Limits, known: Known | None)
     if not piece.data and piece.reason is None:
         return failed(found, SourceStatus.EMPTY, "empty file (0 bytes)")
     form = form_of(piece.data[:HEAD])
-    if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
+    if form is Form.PARQUET and found.shown.endswith(PACK):
+        return FileRead(found, SourceKind.OTHER, SourceStatus.UNREADABLE, "a pack inside a bundle: unpack it to have it read")
+    if form in (Form.TEXT, Form.OTHER, Form.PARQUET) and not says_dump(_name(found)):
         return _no_dump(found, form)
     result = read_bytes(found, piece.data, limits, known)
     if piece.reason is not None:

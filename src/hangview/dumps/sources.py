@@ -41,6 +41,36 @@ class Place:
         return self.file.facts
 
 
+def out_of_packs(files: Sequence[FileRead]) -> tuple[list[FileRead], list[Source]]:
+    """The files as they would be without packs, and what the packs' ledgers say of sources that were left alone."""
+    files = told_apart(files)
+    return [file for file in files if not file.listed], [_as_listed(file) for file in files if file.listed]
+
+
+def told_apart(files: Sequence[FileRead]) -> Sequence[FileRead]:
+    """The files of packs by names that are theirs alone.
+
+    A source is called as it was when it was packed. Only where two are called alike, as are those of hosts that number their
+    ranks from 0 each, all of the packs that they are in stand before the names.
+    """
+    claims: dict[str, set[str]] = {}
+    for file in files:
+        claims.setdefault(file.found.shown, set()).add(file.pack)
+    apart = {pack for packs in claims.values() if len(packs) > 1 for pack in packs if pack}
+    if not apart:
+        return files
+    return [_under(file, f"{file.pack}:{file.found.shown}") if file.pack in apart else file for file in files]
+
+
+def _under(file: FileRead, shown: str) -> FileRead:
+    return replace(file, found=replace(file.found, shown=shown))
+
+
+def _as_listed(file: FileRead) -> Source:
+    found = file.found
+    return Source(found.shown, file.kind, file.status, file.reason, size=found.size, mtime_ns=found.mtime_ns)
+
+
 def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, list[Place]]:
     """The size of a replica group (0: none), and each file with its rank. Raises BadOptionError."""
     shown = [file.found.shown for file in files]
@@ -74,8 +104,8 @@ class _Known:
 
 
 def _source(place: Place, known: _Known) -> Source:
-    file, found = place.file, place.file.found
-    base = Source(found.shown, file.kind, file.status, file.reason, size=found.size, mtime_ns=found.mtime_ns)
+    file = place.file
+    base = _as_listed(file)
     if file.kind is SourceKind.LOG:
         return base
     if place.decoded is None or place.facts is None:
