@@ -48,7 +48,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         stalls=open_calls,
         traffic=traffic,
         graph=graph,
-        quiet=_quiet(records, grouping.groups, calls, open_calls),
+        quiet=_quiet(records, grouping.groups, calls, known, open_calls),
         disputes=grouping.disputes,
         ops=_ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late}),
         maybe_open=windows.maybe_open(calls, known),
@@ -137,7 +137,7 @@ _LOOKED_AT = 200
 
 
 def _quiet(
-    records: Records, found: tuple[Group, ...], calls: Calls, open_calls: dict[tuple[int, int], Stall]
+    records: Records, found: tuple[Group, ...], calls: Calls, known: Windows, open_calls: dict[tuple[int, int], Stall]
 ) -> tuple[tuple[int, int, int, bool, Mismatch], ...]:
     """Calls that differ between ranks although they are not open: the first of each group and kind, how many there are, and
     whether they are known to be over (of some recorders' calls it is only known that they were issued)."""
@@ -153,11 +153,12 @@ def _quiet(
         if group in calls.unjudged or seq >= bound.get(group, seq + 1) or looked[group] > _LOOKED_AT:
             continue
         rows = calls.at(group, seq).to_dicts()
-        differs = stalls.mismatch(records, found[group], rows, calls, 0)
+        without = stalls.without_record(found[group], seq, {row["rank"] for row in rows}, known)
+        differs = stalls.mismatch(records, found[group], rows, calls, len(without.unobserved))
         if differs is not None:
             over = not any(row["issued"] for row in rows)
-            first, count, known, shown = out.get((group, differs.kind), (seq, 0, over, differs))
-            out[group, differs.kind] = (first, count + 1, known and over, shown)
+            first, count, so_far, shown = out.get((group, differs.kind), (seq, 0, over, differs))
+            out[group, differs.kind] = (first, count + 1, so_far and over, shown)
     return tuple((group, *what) for (group, _), what in sorted(out.items(), key=lambda x: x[0]))
 
 

@@ -131,6 +131,37 @@ def _proved(calls: Calls, windows: Windows, groups: tuple[Group, ...]) -> dict[i
     return out
 
 
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Members without a record of one call; the fields are those of :class:`Stall`. Whose record is gone is in none of them."""
+
+    missing: tuple[int, ...]
+    absent: tuple[int, ...]
+    unobserved: tuple[int, ...]
+    older: tuple[int, ...]
+
+
+def without_record(group: Group, seq: int, requested: set[int], windows: Windows) -> Without:
+    """What the missing records of the other members mean."""
+    missing, absent, unobserved, older = [], [], [], []
+    for rank in sorted(set(group.ranks) - requested):
+        window = windows[group.id, rank]
+        if window.newest is not None and window.newest >= seq:
+            skipped = window.oldest is not None and window.oldest < seq and window.inside is CellState.NOT_RECORDED
+            if skipped and window.newest_from == "entry":
+                unobserved.append(rank)  # later calls are recorded and this one is not: no telling why
+        elif window.covers:
+            missing.append(rank)
+        elif window.above is CellState.GROUP_ABSENT:
+            missing.append(rank)
+            absent.append(rank)
+        else:
+            unobserved.append(rank)
+            if window.above is CellState.BEFORE_DUMP:
+                older.append(rank)
+    return Without(tuple(missing), tuple(absent), tuple(unobserved), tuple(older))
+
+
 def _stall(
     records: Records,
     group: Group,
@@ -142,33 +173,14 @@ def _stall(
     families: tuple[str, ...],
     proved: dict[int, dict[int, int]],
 ) -> Stall:
-    requested = {row["rank"] for row in rows}
-    missing, absent, unobserved, older = [], [], [], []
-    for rank in sorted(group.ranks):
-        window = windows[group.id, rank]
-        if rank in requested:
-            continue
-        if window.newest is not None and window.newest >= seq:
-            skipped = window.oldest is not None and window.oldest < seq and window.inside is CellState.NOT_RECORDED
-            if skipped and window.newest_from == "entry":
-                unobserved.append(rank)  # later calls are recorded and this one is not: no telling why
-            continue
-        if window.covers:
-            missing.append(rank)
-        elif window.above is CellState.GROUP_ABSENT:
-            missing.append(rank)
-            absent.append(rank)
-        else:
-            unobserved.append(rank)
-            if window.above is CellState.BEFORE_DUMP:
-                older.append(rank)
+    without = without_record(group, seq, {row["rank"] for row in rows}, windows)
     family = _family(rows, families)
     done = sorted(row["rank"] for row in rows if row["reading"] in DONE and row["rank"] not in waiting)
     ahead = [r for r, newest in proved.get(group.id, {}).items() if newest >= seq and r not in waiting]
     return Stall(
-        group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), tuple(missing), tuple(absent), tuple(unobserved),
-        tuple(older), {row["rank"]: row["position"] for row in rows},
-        mismatch(records, group, rows, calls, len(unobserved)), bool(ahead) and family in compare.FULL, tuple(rows),
+        group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), without.missing, without.absent,
+        without.unobserved, without.older, {row["rank"]: row["position"] for row in rows},
+        mismatch(records, group, rows, calls, len(without.unobserved)), bool(ahead) and family in compare.FULL, tuple(rows),
     )  # fmt: skip
 
 

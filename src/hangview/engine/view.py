@@ -98,8 +98,10 @@ class View:
         return out
 
     def _mismatch(self, group: int, seq: int) -> stalls.Mismatch | None:
-        rows = self._calls.at(group, seq).iter_rows(named=True)
-        return stalls.mismatch(self._records, self._groups[group], rows, self._calls, 0)
+        rows = self._calls.at(group, seq).to_dicts()
+        info = self._groups[group]
+        without = stalls.without_record(info, seq, {row["rank"] for row in rows}, self._windows)
+        return stalls.mismatch(self._records, info, rows, self._calls, len(without.unobserved))
 
     def _p2p_grid(self, group: int, lane: str) -> GridRows:
         ends = self._lane(group, lane)
