@@ -302,7 +302,7 @@ def demo(ctx: click.Context, /, **screen: Any) -> int:
     return Exit.NO_HANG
 
 
-@cli.group()
+@cli.group(no_args_is_help=False)
 def cache() -> None:
     """What was read once is kept for the next time."""
 

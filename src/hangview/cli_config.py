@@ -10,7 +10,7 @@ from hangview.cli_errors import Complaint, Exit, narrate
 from hangview.cli_output import put
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def config() -> None:
     """Settings that are kept in a file (docs/configuration.md)."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hangview.setting_types import quoted
+from hangview.setting_types import Type, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,11 +38,10 @@ _OTHER = {
 _EATEN = {"ctrl+s", "ctrl+m", "ctrl+j", "ctrl+i", "ctrl+left_square_bracket"}
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Type):
     """The type of the setting ``keys``."""
 
-    words: str = "a table: action = key, or a list of keys"
+    words = "a table: action = key, or a list of keys"
 
     def read(self, text: str) -> KeyMap:
         """Keys are set in the file alone."""

@@ -8,35 +8,40 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-class Type(Protocol):
-    """A kind of value. ``words`` says what may stand there."""
+class Type:
+    """A kind of value; this one is any text on one line. ``words`` says what may stand there.
 
-    @property
-    def words(self) -> str: ...
+    Plain classes, as they are made whenever the program starts: a dataclass takes a millisecond, and there are many.
+    """
+
+    words = "text"
 
     def read(self, text: str) -> Any:
         """The value of an option or a variable. Raises ValueError."""
+        if not text or not text.isprintable():
+            raise ValueError("is empty" if not text else f"{text!r} holds a control character")
+        return text
 
     def check(self, value: Any) -> Any:
         """The value of a TOML file, as :meth:`read` would give it. Raises ValueError."""
+        return self.read(_text(value))
 
     def write(self, value: Any) -> str:
         """A value as TOML."""
+        return quoted(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Type):
     """On or off. In a variable 1, true, yes, on or 0, false, no, off, whatever the case."""
 
-    words: str = "true or false"
+    words = "true or false"
 
     def read(self, text: str) -> bool:
         told = text.strip().lower()
@@ -53,17 +58,12 @@ class Flag:
         return "true" if value else "false"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Type):
     """A number within bounds, both included; ``whole`` numbers alone where that is asked for."""
 
-    low: float
-    high: float
-    whole: bool = True
-
-    @property
-    def words(self) -> str:
-        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:.12g}"
+    def __init__(self, low: float, high: float, *, whole: bool = True) -> None:
+        self.low, self.high, self.whole = low, high, whole
+        self.words = f"a {'whole ' if whole else ''}number from {low:g} to {high:.12g}"
 
     def read(self, text: str) -> float:
         try:
@@ -86,11 +86,10 @@ class Number:
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(Type):
     """A number of bytes: ``1000000``, ``"512K"``, ``"256M"``, ``"2G"`` (powers of 1,024)."""
 
-    words: str = "a size like 256M or 2G"
+    words = "a size like 256M or 2G"
 
     def read(self, text: str) -> int:
         found = re.fullmatch(r"(\d{1,15})\s*([kmg]?)(?:i?b)?", text.strip().lower(), re.ASCII)
@@ -110,51 +109,23 @@ class Bytes:
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Type):
     """One of a few words."""
 
-    values: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        return " or ".join(f'"{value}"' for value in self.values)
+    def __init__(self, *values: str) -> None:
+        self.values = values
+        self.words = " or ".join(f'"{value}"' for value in values)
 
     def read(self, text: str) -> str:
         if text not in self.values:
             raise ValueError(f"{text!r} is none of {', '.join(self.values)}")
         return text
 
-    def check(self, value: Any) -> str:
-        return self.read(_text(value))
 
-    def write(self, value: str) -> str:
-        return quoted(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Any text on one line."""
-
-    words: str = "text"
-
-    def read(self, text: str) -> str:
-        if not text or not text.isprintable():
-            raise ValueError("is empty" if not text else f"{text!r} holds a control character")
-        return text
-
-    def check(self, value: Any) -> str:
-        return self.read(_text(value))
-
-    def write(self, value: str) -> str:
-        return quoted(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern(Text):
+class Pattern(Type):
     """How a file name tells the rank: a template with ``{rank}``, or a regular expression with a group named rank."""
 
-    words: str = "a template with {rank}, or a regular expression with a group named rank"
+    words = "a template with {rank}, or a regular expression with a group named rank"
 
     def read(self, text: str) -> str:
         if "{rank}" in text:
@@ -168,11 +139,10 @@ class Pattern(Text):
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class OnePath(Text):
+class OnePath(Type):
     """A path; ``~`` is the home folder. It need not exist: who uses it says so where it does not."""
 
-    words: str = "a path"
+    words = "a path"
 
     def read(self, text: str) -> str:
         if not text or "\0" in text:
@@ -180,11 +150,10 @@ class OnePath(Text):
         return str(Path(text).expanduser()) if text.startswith("~") else text
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Type):
     """Several paths: in a file a list, in a variable with ``:`` between them."""
 
-    words: str = "a list of paths"
+    words = "a list of paths"
 
     def read(self, text: str) -> tuple[str, ...]:
         return tuple(OnePath().read(part) for part in text.split(os.pathsep) if part)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hangview.keymap import Keys
-from hangview.setting_types import Bytes, Choice, Flag, Number, OnePath, Paths, Pattern, Text, Type
+from hangview.setting_types import Bytes, Choice, Flag, Number, OnePath, Paths, Pattern, Type
 
 #: Languages of the worksheet, as hangview.worksheet.languages has them; named here so that --help needs none of it.
 WORKSHEET_LANGUAGES = ("en", "ko")
@@ -61,7 +61,7 @@ SETTINGS: tuple[Setting, ...] = (
         "HANGVIEW_PATHS",
         decided="where PyTorch writes dumps",
     ),
-    Setting("theme", Choice(THEMES), "dark", "Colours of the screen.", "HANGVIEW_THEME", "--theme", "[dark|light]"),
+    Setting("theme", Choice(*THEMES), "dark", "Colours of the screen.", "HANGVIEW_THEME", "--theme", "[dark|light]"),
     Setting(
         "ascii",
         Flag(),
@@ -87,7 +87,7 @@ SETTINGS: tuple[Setting, ...] = (
         "2 on a local disk, 5 on a shared one",
     ),
     Setting(
-        "prefix", Text(), None, "What comes before the rank in the dumps' file names.", "HANGVIEW_PREFIX", "--prefix", "TEXT",
+        "prefix", Type(), None, "What comes before the rank in the dumps' file names.", "HANGVIEW_PREFIX", "--prefix", "TEXT",
         "found by itself",
     ),
     Setting(
@@ -147,7 +147,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "worksheet.language",
-        Choice(WORKSHEET_LANGUAGES),
+        Choice(*WORKSHEET_LANGUAGES),
         "en",
         "Language of a new worksheet.",
         "HANGVIEW_LANG",

@@ -223,3 +223,9 @@ def test_what_needs_no_setting_reads_no_file(write, arguments):
 def test_no_toml_is_imported_where_there_is_no_file(tmp_path):
     code = "import sys\nfrom hangview import cli\ncli.run(['report', '/no/such'])\nsys.exit('tomllib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("group", ["config", "cache"])
+def test_a_group_without_a_command_is_one_line(capsys, group):
+    assert cli.run([group]) == 2
+    assert capsys.readouterr().err == f"hangview: Missing command. (see hangview {group} --help)\n"
