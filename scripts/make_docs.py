@@ -17,6 +17,7 @@ from hangview._version import __version__
 from hangview.cli import cli
 from hangview.cli_options import reading_options
 from hangview.config import VARIABLE
+from hangview.keymap import all_actions
 from hangview.setting_types import Flag
 from hangview.settings import SETTINGS
 from hangview.tui import actions
@@ -206,6 +207,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def keys() -> str:
+    missing = all_actions().keys() - {action.id for _, held in PLACES for action in held}
+    assert not missing, f"PLACES leaves out {', '.join(sorted(missing))}"
     parts = [f"# Keys\n\n{GENERATED}", KEYS_INTRO]
     for place, held in PLACES:
         rows = [(_key_cell(action), action.help, f"`{action.id}`") for action in held]
