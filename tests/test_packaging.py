@@ -81,7 +81,8 @@ def test_json_document_names_every_key_and_value():
     report = json.loads(to_json(one_lead()))
     keys = {*report, *report["coverage"], *report["sources"][0], *report["groups"][0], *report["findings"][0]}
     keys |= {*json.loads(to_json(healthy()))["coverage"]["missing_reasons"][0], *report["findings"][0]["group"]}
-    values = {value for enum in (Kind, Role, Side, Verdict, SourceStatus) for value in enum} - {SourceStatus.GROWING}
+    values = {value for enum in (Kind, Role, Side, Verdict, SourceStatus) for value in enum}
+    values -= {SourceStatus.GROWING, SourceStatus.UNFINISHED}  # while watching only: no report has them
     for word in keys | {str(value) for value in values}:
         assert re.search(rf"[`.\"]{word}[`.\"]", JSON_DOCUMENT), word
 

@@ -20,6 +20,12 @@ _INIT = re.compile(
     r"comm 0x[0-9a-f]+ rank (?P<rank>\d+) n[Rr]anks (?P<nranks>\d+) cudaDev (?P<device>\d+)(?: nvmlDev \d+)?"
     r"(?: busId (?P<bus>[0-9a-f]+))?(?: commId (?P<comm>0x[0-9a-f]+))?.*Init COMPLETE"
 )
+#: ``file.cc:line NCCL WARN …``: NCCL prints these at its default level when something is wrong, mostly with the network.
+_WARNING = re.compile(r"NCCL WARN (?P<text>.*\S)")
+#: PyTorch's own guess (TORCH_NCCL_DESYNC_DEBUG): it needs the store, counts from 1 and goes by the latest call that started.
+_DESYNC = re.compile(
+    r"^\s*-? *(?P<text>To our best knowledge, .*\S|\[[\d, ]*\] (?:joined but didn't finish|finished) collective .*\S)"
+)
 _VERSION = re.compile(r"NCCL version (?P<nccl>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda>[\d.]+))?")
 _DRIVER_API = re.compile(r"cudaDriverVersion (?P<number>\d{5})")
 _ENVIRONMENT = re.compile(r"(?P<name>NCCL_\w+) set by environment to (?P<value>.*?)\.?$")
@@ -58,8 +64,12 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         return [Said(who, line, at, "cuda_driver_api", f"{number // 1000}.{number % 1000 // 10}")]
     if (found := _ENVIRONMENT.search(text)) is not None:
         return [Said(who, line, at, f"env {found['name']}", found["value"])]
+    if (found := _WARNING.search(text)) is not None:
+        return [Said(who, line, at, "nccl_warning", found["text"])]
     if nccl is not None:
         return []
+    if (found := _DESYNC.match(text)) is not None:
+        return [Said(who, line, at, "desync_report", found["text"])]
     for pattern in (_TORCH, _DRIVER, _CUDA):
         if (found := pattern.search(text)) is not None:
             [(name, value)] = found.groupdict().items()

@@ -287,6 +287,22 @@ def _missing(incident: Incident) -> Lines:
 # Section 6
 
 
+def _warnings(incident: Incident) -> Lines:
+    """What NCCL warned of and what PyTorch's desync report said: quoted, as neither proves anything by itself."""
+    names = {"nccl_warning": "NCCL warned", "desync_report": "PyTorch's desync report (counts from 1)"}
+    facts = [fact for name in names for fact in evidence.facts_named(incident, name)]
+    lines = [
+        Prefilled(
+            f"{names[fact.name]}: {escape(fact.value)}" + (f" ({evidence.ranks_text(fact.ranks)})" if fact.ranks else ""),
+            evidence.fact_origin(fact),
+        )
+        for fact in facts[:LINES]
+    ]
+    if len(facts) > LINES:
+        lines.append(Prefilled(f"{len(facts) - LINES:,} more such lines", "the logs"))
+    return tuple(lines)
+
+
 def _clocks(incident: Incident) -> Lines:
     clocks = sorted(incident.clocks, key=lambda clock: (-abs(clock.offset_ns), clock.ranks))
     lines = []
@@ -365,7 +381,7 @@ _FIELDS: Mapping[str, Callable[[Incident], Lines]] = {
     "standing": standing_lines,
     "states": _states,
     "missing": _missing,
-    "exceptions": exception_lines,
+    "exceptions": lambda incident: (*exception_lines(incident), *_warnings(incident)),
     "clocks": _clocks,
     "delay": _delay,
     "next_test": _next_test,
