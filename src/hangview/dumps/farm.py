@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ TASK_FILES = 16
 TASK_BYTES = 32 << 20
 #: Seconds without any worker after which the rest is given up.
 PATIENCE = 30.0
+#: Seconds within which what a task has made is here, unless it is lost; a few megabytes.
+FETCH = 10.0
 _CONNECT = 10
 _LEFT = "no Dask worker was left to read it"
 _POLL = 0.5
@@ -56,10 +59,6 @@ def cluster(address: str) -> Iterator[Reader]:
         yield lambda files, options, told: _Farm(client, options.limits, told).read(files)
 
 
-class _GoneError(Exception):
-    """What a worker has made cannot be had, nor made again."""
-
-
 class _Farm:
     def __init__(self, client: Any, limits: Limits, told: Told) -> None:
         self.client = client
@@ -72,27 +71,30 @@ class _Farm:
         """Read all, and say of each what became of it."""
         for task in _tasks(files):
             self.submit(task)
-        alone = 0.0
+        seen = time.monotonic()
         while self.tasks:
             try:
-                self.take(self.over.get(timeout=_POLL))
-                alone = 0.0
+                busy = self.take(self.over.get(timeout=_POLL))
             except queue.Empty:
-                alone = 0.0 if self.workers() else alone + _POLL
-                if alone >= PATIENCE:
-                    self.give_up()
+                busy = False
+            if busy or self.workers():
+                seen = time.monotonic()
+            elif time.monotonic() - seen >= PATIENCE:
+                self.give_up()
 
     def submit(self, task: tuple[Found, ...]) -> None:
         future = self.client.submit(read_part, task, self.limits, pure=False, retries=0)
         self.tasks[future] = task
         future.add_done_callback(self.over.put)
 
-    def take(self, future: Any) -> None:
-        task = self.tasks.pop(future)
+    def take(self, future: Any) -> bool:
+        """Deal with a task that is over. False when what it made was lost with its worker, so that it is made again."""
+        task = self.tasks[future]
         try:
-            part = self.fetch(future)
-        except _GoneError:
-            self.fail(task, _LEFT)
+            part = future.result(timeout=FETCH)
+        except TimeoutError:
+            self.over.put(future)
+            return False
         except Exception as error:  # whatever was raised on the worker, or by Dask on its behalf
             if _ended(error) and len(task) > 1:
                 for found in task:  # one by one: the others should not be lost with the one that ends workers
@@ -101,18 +103,9 @@ class _Farm:
                 self.fail(task, _why(error))
         else:
             self.told(_results(task, part, self.limits))
+        del self.tasks[future]
         future.release()
-
-    def fetch(self, future: Any) -> tuple[str, bytes]:
-        """What a task has made; it is made again where its worker has ended meanwhile."""
-        while True:
-            try:
-                part: tuple[str, bytes] = future.result(timeout=PATIENCE)
-            except TimeoutError:
-                if not self.workers():
-                    raise _GoneError from None
-            else:
-                return part
+        return True
 
     def workers(self) -> bool:
         """Whether there is anybody to read."""
