@@ -14,7 +14,7 @@ from hangview.setting_types import Bytes, Choice, Flag, Number, OnePath, Paths, 
 
 #: Languages of the worksheet, as hangview.worksheet.languages has them; named here so that --help needs none of it.
 WORKSHEET_LANGUAGES = ("en", "ko")
-THEMES = ("dark", "light")
+THEMES = ("dark", "light", "contrast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,9 @@ SETTINGS: tuple[Setting, ...] = (
         "HANGVIEW_PATHS",
         decided="where PyTorch writes dumps",
     ),
-    Setting("theme", Choice(*THEMES), "dark", "Colours of the screen.", "HANGVIEW_THEME", "--theme", "[dark|light]"),
+    Setting(
+        "theme", Choice(*THEMES), "dark", "Colours of the screen.", "HANGVIEW_THEME", "--theme", "[dark|light|contrast]"
+    ),
     Setting(
         "ascii",
         Flag(),

@@ -12,19 +12,20 @@ from textual.dom import DOMNode
 from textual.widgets import Input
 
 import hangview.tui
-from hangview.tui.actions import ACTIONS, Where, actions_in, key_line, show_key, show_keys
+from hangview.tui.actions import ACTIONS, Where, actions_in, show_key, show_keys
 from hangview.tui.app import HangviewApp
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog, matching
 from hangview.tui.grid.moves import MovableGrid
+from hangview.tui.live import LiveKeys, key_line
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.prose import plain
 from hangview.tui.prose_view import ChoiceView, ProseView
 from hangview.tui.text.help import help_lines
 from tests.support.incidents import four_ranks
-from tests.tui.screens import showing
+from tests.tui.screens import screen_text, showing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,9 +97,9 @@ def test_moves_do_not_hide_what_works_everywhere():
 
 
 def test_keys_that_terminals_eat_are_not_used():
-    """^S and ^Q stop and start output on old lines (quit is also q), ^A is screen's, ^Z suspends."""
+    """^S and ^Q stop and start output on old lines (quit is also q), ^A is screen's."""
     keys = {key for action in ACTIONS for key in action.keys}
-    assert not keys & {"ctrl+s", "ctrl+a", "ctrl+z", "ctrl+i", "ctrl+m", "ctrl+h"}
+    assert not keys & {"ctrl+s", "ctrl+a", "ctrl+i", "ctrl+m", "ctrl+h"}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,8 @@ def test_keys_that_terminals_eat_are_not_used():
         ("s", "save"), ("y", "copy"), ("r", "look_again"), ("=", "pause"), (":", "palette"), ("^P", "palette"), ("?", "help"),
         ("F1", "help"), ("q", "leave"), ("^Q", "quit"), ("F2", "mouse"), ("h", "move_left"), ("j", "move_down"),
         ("k", "move_up"), ("l", "move_right"), ("g", "top"), ("G", "bottom"), ("home", "row_start"), ("end", "row_end"),
+        ("^Z", "suspend"), ("^L", "redraw"), ("F3", "theme"), ("F6", "ascii"), ("i", "sources"), ("'", "next_mark"),
+        ("M", "clear_marks"), ("[", "place_before"), ("]", "place_after"), ("F", "clear_filter"),
         ("^D", "half_down"), ("^U", "half_up"), ("page up", "page_up"), ("page down", "page_down"), ("1", "pane_groups"),
         ("2", "pane_grid"), ("3", "pane_details"), ("4", "pane_findings"), ("5", "pane_waits"),
     ],
@@ -128,7 +131,50 @@ def test_help_lists_every_key():
 
 
 def test_help_shows_changed_keys():
-    assert "F9" in plain(help_lines(ascii_only=False, keys={"worksheet": "f9"}))
+    live = LiveKeys({"worksheet": ("f9",), "copy": ()})
+    text = plain(help_lines(ascii_only=False, live=live))
+    assert "F9" in text
+    assert ": only" in text  # copy has no key any more: the palette has it
+
+
+@pytest.mark.parametrize("pane", [Where.GRID, Where.LIST, Where.TEXT])
+def test_help_begins_with_the_keys_of_the_pane(pane):
+    first = plain(help_lines(ascii_only=False, pane=pane)).split("\n\n")[0]
+    for action in ACTIONS:
+        assert (action.help in first) == (pane in action.where) or action.help in ("up", "down")
+
+
+def test_the_key_line_has_the_live_keys():
+    pairs = key_line(LiveKeys({"next_finding": ("f9",), "help": ()}))
+    assert pairs[0] == ("F9", "next finding")
+    assert "help" not in [label for _, label in pairs]
+
+
+async def test_changed_keys_work_and_the_old_ones_do_not():
+    keys = (("unfold", ("f9", "x")), ("next_finding", ("e",)), ("next_problem", ("n",)), ("mark", ()))
+    async with showing(four_ranks(), keys=keys) as (app, pilot):
+        await pilot.press("u")
+        assert not app.main.grid.unfolded
+        await pilot.press("x")
+        assert app.main.grid.unfolded
+        await pilot.press("f9")
+        assert not app.main.grid.unfolded
+        await pilot.press("m")
+        assert not app.main.grid.pinned
+        before = app.main.place
+        await pilot.press("h", "e")  # the finding again
+        assert app.main.place == before
+        await pilot.press("n")  # two meanings that were swapped
+        assert app.main.place is not None
+        await pilot.press("colon", *"mark the", "enter")
+        assert app.main.grid.pinned  # an action without a key is in the palette still
+        assert "e:next finding" in screen_text(app)
+
+
+async def test_sentences_name_the_live_keys():
+    async with showing(four_ranks(), keys=(("leave", ("f10",)),)) as (app, pilot):
+        await pilot.press("escape")
+        assert "this is the top: F10 quits" in screen_text(app)
 
 
 def test_key_line_begins_with_the_next_finding():

@@ -176,7 +176,7 @@ async def test_search_steps_until_escape():
 async def test_a_search_without_a_hit_says_so_and_moves_nothing():
     async with showing(incidents.four_ranks()) as (app, pilot):
         await pilot.press("slash", *"nowhere", "enter")
-        assert status(app) == "not found: nowhere"
+        assert status(app).startswith("not found: nowhere")
         assert app.main.place == Place(0, "collective", 42, 3)
         await pilot.press("slash", *"rank x", "enter")
         assert status(app).startswith("rank needs a number")
@@ -194,9 +194,63 @@ async def test_filter_and_its_end():
     async with showing(incidents.large(64, 20, behind=(7,))) as (app, pilot):
         await pilot.press("f", *"0-3,7", "enter")
         assert [row.ranks for row in app.main.grid.rows] == [(7,), (0, 1, 2, 3)]
-        assert "only 0-3,7: 5 ranks" in screen_text(app)
+        assert "[only 0-3,7: 5 of 64" in screen_text(app)
         await pilot.press("F")
         assert sum(len(row.ranks) for row in app.main.grid.rows) == 64
+
+
+async def test_a_filter_can_be_seen_on_a_small_screen_with_the_key_that_ends_it():
+    async with showing(incidents.large(64, 20, behind=(7,)), (60, 20)) as (app, pilot):
+        await pilot.press("f", *"0-3,7", "enter")
+        assert "[only 0-3,7: 5 of 64 · F: all]" in screen_text(app)
+
+
+async def test_jumps_have_a_way_back_and_forward():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        start = app.main.place
+        await pilot.press("n")
+        second = app.main.place
+        await pilot.press("colon", *"group tp1 rank 5", "enter")
+        third = app.main.place
+        assert third == Place(2, "collective", 6, 5)
+        await pilot.press("left_square_bracket")
+        assert app.main.place == second
+        await pilot.press("b")
+        assert app.main.place == start
+        await pilot.press("b")
+        assert status(app) == "no place before this one"
+        await pilot.press("B", "right_square_bracket")
+        assert app.main.place == third
+        await pilot.press("B")
+        assert status(app) == "no place after this one"
+
+
+@pytest.mark.parametrize(
+    ("typed", "place"),
+    [
+        ("rank 5", Place(2, "collective", 6, 5)),
+        ("seq 3", Place(2, "collective", 3, 7)),
+        ("group dp0", Place(3, "collective", 6, 0)),
+    ],
+)
+async def test_the_palette_goes_to_places(typed, place):
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("colon", *typed)
+        assert f"go to {typed}" in screen_text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.main.place == place
+
+
+async def test_marks_are_stepped_through_and_taken_away():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("apostrophe")
+        assert status(app).startswith("no marked rank")
+        await pilot.press("j", "m", "k", "apostrophe")
+        assert app.main.place == Place(0, "collective", 42, 0)
+        await pilot.press("M")
+        assert not app.main.grid.pinned
+        assert status(app) == "1 mark taken away"
 
 
 async def test_marked_ranks_stand_apart():

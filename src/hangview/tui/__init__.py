@@ -24,8 +24,9 @@ class UiOptions:
     ``mouse``: let the terminal report the mouse (F2 changes it while running). ``ascii``: draw with ASCII alone; None
     decides by the locale. ``watch``: look again when the files change. ``poll``: seconds between looks at the folder; None
     leaves it to the watcher (2 s on a local disk, 5 s on a shared one). ``demo``: say in the banner that this is the bundled
-    incident. ``language``: of a new worksheet, "en" or "ko". ``theme``: "dark" or "light". ``keys``: an action's id and its
-    keys by textual's names, for the actions whose keys a person changed (:mod:`hangview.keymap`).
+    incident, and remember no place in it. ``tour``: lead through it. ``language``: of a new worksheet, "en" or "ko".
+    ``theme``: "dark", "light" or "contrast". ``keys``: an action's id and its keys by textual's names, for the actions whose
+    keys a person changed (:mod:`hangview.keymap`).
     """
 
     mouse: bool = True
@@ -33,6 +34,7 @@ class UiOptions:
     watch: bool = True
     poll: float | None = None
     demo: bool = False
+    tour: bool = False
     language: str = "en"
     theme: str = "dark"
     keys: tuple[tuple[str, tuple[str, ...]], ...] = ()

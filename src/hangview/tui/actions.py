@@ -67,12 +67,16 @@ ACTIONS: tuple[Action, ...] = (
         "search",
         ("slash",),
         "search",
-        "search: rank 37, seq 1820, group dp, or any text (operation, function, group)",
+        "search: rank 37, seq 1820, group dp, op all_reduce, func forward, host node-03, or any text",
         footer=5,
     ),
     Action("filter", ("f",), "filter rows", "show only some ranks: 0-7,12, a state (not requested), differs, lead or marked"),
     Action("clear_filter", ("F",), "clear filter", "show all rows again"),
     Action("mark", ("m",), "mark", "mark the rank under the cursor: it keeps a row of its own, and f marked shows the marked"),
+    Action("clear_marks", ("M",), "clear marks", "take all marks away"),
+    Action("next_mark", ("apostrophe",), "next mark", "next marked rank of this lane"),
+    Action("place_before", ("left_square_bracket", "b"), "place before", "back to the place before the last jump"),
+    Action("place_after", ("right_square_bracket", "B"), "place after", "forward again through the places visited"),
     Action("unfold", ("u",), "unfold", "a row for every rank, or equal ranks in one row again", footer=7),
     Action("zoom_out", ("minus",), "zoom out", "more seqs in a column, until the whole lane fits"),
     Action("zoom_in", ("plus",), "zoom in", "fewer seqs in a column"),
@@ -98,12 +102,21 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", ("y",), "copy", "copy what the pane shows: to the terminal (OSC 52) and to a file"),
     Action("look_again", ("r",), "look again", "look at the files again now", method="app.look_again"),
     Action("pause", ("equals_sign",), "pause watching", "stop or go on looking at the files by itself", method="app.pause"),
-    Action("palette", ("colon", "ctrl+p"), "commands", "find a command by its name", palette=False, method="app.palette"),
+    Action(
+        "palette",
+        ("colon", "ctrl+p"),
+        "commands",
+        "find a command by its name, or go: rank 37, seq 1820, group dp_3",
+        palette=False,
+        method="app.palette",
+    ),
     Action("help", ("question_mark", "f1"), "help", "keys, glyphs and words", footer=4, method="app.help"),
-    Action("sources", (), "files", "every file that was looked at, and what became of it"),
+    Action("sources", ("i",), "files", "every file that was looked at, and what became of it"),
     Action("mouse", ("f2",), "mouse", "mouse on or off", method="app.mouse"),
-    Action("ascii", (), "ASCII", "draw with ASCII alone, or with Unicode"),
-    Action("theme", (), "theme", "dark or light", method="app.theme"),
+    Action("theme", ("f3",), "theme", "the next theme: dark, light, high contrast", method="app.theme"),
+    Action("ascii", ("f6",), "ASCII", "draw with ASCII alone, or with Unicode"),
+    Action("redraw", ("ctrl+l",), "redraw", "draw the whole screen anew, when something else wrote on it", method="app.redraw"),
+    Action("suspend", ("ctrl+z",), "suspend", "to the shell; fg comes back", method="app.suspend_process"),
     Action(
         "leave",
         ("q", "ctrl+c"),
@@ -157,6 +170,9 @@ _SHOWN = {
     "question_mark": "?",
     "circumflex_accent": "^",
     "dollar_sign": "$",
+    "apostrophe": "'",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
     "escape": "esc",
     "pageup": "page up",
     "pagedown": "page down",
@@ -183,9 +199,3 @@ def show_keys(action: Action) -> str:
 
 def actions_in(where: Where) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if where in action.where)
-
-
-def key_line() -> tuple[tuple[str, str], ...]:
-    """(key, label) pairs for the key line, most wanted first."""
-    shown = sorted((action for action in ACTIONS if action.footer), key=lambda action: action.footer)
-    return tuple((show_key(action.keys[0]), action.label) for action in shown)

@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
-from textual.events import Key, MouseDown, Paste
+from textual.events import Key, MouseDown, Paste, Resize
 
 from hangview.cli_errors import Exit, exit_code
 from hangview.text import count
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
-from hangview.tui.colours import DARK, LIGHT
+from hangview.tui.colours import THEMES, variables
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
-from hangview.tui.dialogs.palette import PaletteDialog
+from hangview.tui.dialogs.palette import PaletteDialog, Picked
 from hangview.tui.ending import Ending
+from hangview.tui.live import LiveKeys
 from hangview.tui.main.base import REST
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.text.common import seconds
+from hangview.tui.text.help import help_lines
+from hangview.tui.thrift import Shown
 from hangview.tui.typeahead import TypeAhead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import PurePath
 
+    from rich.console import RenderableType
     from textual.binding import BindingType
     from textual.driver import Driver
     from textual.events import Event
@@ -64,6 +68,11 @@ class HangviewApp(App[int], inherit_bindings=False):
         # The filter that drops colours is chosen in App.__init__, so that has to be known before it.
         super().__init__(driver_class=driver, ansi_color=None if colours else True)
         self.animation_level = "none"
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = ui.theme
+        self.live = LiveKeys(dict(ui.keys))
+        self.set_keymap(self.live.for_textual)
         self.main = MainScreen(paths, ui, ascii_only=ascii_only, rest=rest)
         self._make_looker = looker
         self._looker: Looker | None = None
@@ -73,18 +82,18 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._mouse_on = ui.mouse
         self._ahead = TypeAhead(self, super().on_event)
         self._ended = False
+        self._shown = Shown()
         self._sheet: WorksheetScreen | None = None
 
     def get_default_screen(self) -> Screen[None]:
         return self.main
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return DARK if self.current_theme.dark else LIGHT
+        return variables(self.current_theme)
 
     def on_mount(self) -> None:
-        self.theme = f"textual-{self.main.ui.theme}"
-        self.set_keymap({action: ",".join(keys) or "<ignore>" for action, keys in self.main.ui.keys})
         self._ending.arm()
+        self.app_resume_signal.subscribe(self, lambda _: self._shown.forget(), immediate=True)
         if self._first is not None:
             self.call_after_refresh(self.main.take, self._first, final=True)
         if self._make_looker is not None:
@@ -95,7 +104,17 @@ class HangviewApp(App[int], inherit_bindings=False):
     def on_unmount(self) -> None:
         self._ending.disarm()
 
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, self._shown.thrifty(renderable))
+
+    def action_redraw(self) -> None:
+        self._shown.forget()
+        self.refresh(layout=True)
+        self.screen.refresh(layout=True)
+
     async def on_event(self, event: Event) -> None:
+        if isinstance(event, Resize):
+            self._shown.forget()
         if isinstance(event, Key | Paste | MouseDown) and not event.is_forwarded:
             if self._ended:
                 return  # typed ahead while the screens close: there is nothing left that could answer
@@ -139,7 +158,8 @@ class HangviewApp(App[int], inherit_bindings=False):
             self._sheet.update_incident(event.incident)
         self._say_activity()
         if event.final and moved_by_hand and before is not None and _news(before, event.incident):
-            self.main.say("the files say more than before: the banner has the answer, n goes to the first finding")
+            key = self.live("next_finding")
+            self.main.say(f"the files say more than before: the banner has the answer, {key} goes to the first finding")
 
     def on_failed(self, event: Failed) -> None:
         self._progress = ""
@@ -161,11 +181,12 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def action_pause(self) -> None:
         if self._looker is None or not self._looker.watches:
-            self.main.say("not watching: r looks again")
+            self.main.say(f"not watching: {self.live('look_again')} looks again")
         else:
             paused = self._looker.toggle_pause()
             self._say_activity()
-            self.main.say("watching paused: = goes on, r looks once" if paused else "watching again")
+            goes_on, looks = self.live("pause"), self.live("look_again")
+            self.main.say(f"watching paused: {goes_on} goes on, {looks} looks once" if paused else "watching again")
 
     # Worksheet
 
@@ -203,17 +224,26 @@ class HangviewApp(App[int], inherit_bindings=False):
     # Dialogs
 
     def action_help(self) -> None:
-        self.push_screen(HelpDialog(ascii_only=self.main.ascii))
+        lines = help_lines(ascii_only=self.main.ascii, live=self.live, pane=self.main.pane_kind)
+        self.push_screen(HelpDialog(lines, ascii_only=self.main.ascii))
 
     def action_palette(self) -> None:
         self.push_screen(PaletteDialog(ascii_only=self.main.ascii), self._run_picked)
 
-    async def _run_picked(self, action: str | None) -> None:
-        if action is not None:
-            await self.run_action(action, self.main)
+    async def _run_picked(self, picked: Picked | None) -> None:
+        if picked is None:
+            return
+        if picked.place:
+            self.main.jump(picked.place)
+        else:
+            await self.run_action(picked.action, self.main)
 
     def action_theme(self) -> None:
-        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        without = " (NO_COLOR is set: no colour is drawn)" if self.no_color else ""
+        self.main.say(f"theme: {self.theme}{without} · hangview --theme {self.theme}, or theme in the configuration, keeps it")
 
     def action_mouse(self) -> None:
         """Mouse reports on or off; the driver has no public way to change it while running."""

@@ -1,10 +1,12 @@
-"""Colours of the states, for dark and for light themes: Okabe and Ito's set, which colour-blind readers can tell apart.
+"""Themes, and the colours of the states in each: Okabe and Ito's set, which colour-blind readers can tell apart.
 
-Contrast on the dark surface is 7 or more for sky blue, orange and yellow; on a light one darker relatives are needed. Colour
-never carries anything alone: every state has a glyph and a word.
+Contrast on the surface is 4.5 or more in every theme and 7 or more in the one for high contrast; the colours of states stay
+different where a terminal has 256 colours or 16. Colour never carries anything alone: every state has a glyph and a word.
 """
 
 from __future__ import annotations
+
+from textual.theme import BUILTIN_THEMES, Theme
 
 DARK = {
     "state-requested": "#56b4e9",
@@ -21,16 +23,60 @@ DARK = {
     "frame-focus": "#8ab4f8",
 }
 LIGHT = {
-    "state-requested": "#005f99",
-    "state-started": "#00694c",
-    "state-absent": "#a65f00",
-    "state-failed": "#b84300",
-    "state-unknown": "#7a4a8c",
+    "state-requested": "#003f9f",
+    "state-started": "#005f00",
+    "state-absent": "#8a4b00",
+    "state-failed": "#900050",
+    "state-unknown": "#800080",
     "on-state": "#ffffff",
-    "accent-words": "#0b5394",
-    "faint": "#cdd5df",
+    "accent-words": "#0b3f94",
+    "faint": "#bcc6d2",
     "cursor": "#202020",
     "cursor-text": "#ffffff",
-    "frame": "#8a8f98",
-    "frame-focus": "#0b5394",
+    "frame": "#70757e",
+    "frame-focus": "#0b3f94",
 }
+CONTRAST = {
+    "state-requested": "#7cc8ff",
+    "state-started": "#00ff80",
+    "state-absent": "#d7af00",
+    "state-failed": "#ff8c5a",
+    "state-unknown": "#fff35c",
+    "on-state": "#000000",
+    "accent-words": "#a8ccff",
+    "faint": "#3c4858",
+    "cursor": "#ffffff",
+    "cursor-text": "#000000",
+    "frame": "#b0b8c0",
+    "frame-focus": "#ffffff",
+}
+
+
+def _theme(name: str, base: str, **changed: str) -> Theme:
+    told = BUILTIN_THEMES[base]
+    values = {"primary": told.primary, "secondary": told.secondary, "accent": told.accent, "warning": told.warning}
+    values |= {"error": told.error, "success": told.success, "foreground": told.foreground, "background": told.background}
+    values |= {"surface": told.surface, "panel": told.panel}
+    return Theme(name=name, dark=told.dark, variables=dict(told.variables), **{**values, **changed})  # type: ignore[arg-type]
+
+
+#: By the names of the setting ``theme``, in the order in which its key steps through them.
+THEMES = (
+    _theme("dark", "textual-dark"),
+    _theme("light", "textual-light", background="#ffffff", surface="#f6f6f6", panel="#e4e8ee", foreground="#1a1a1a"),
+    _theme(
+        "contrast",
+        "textual-dark",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#000000",
+        panel="#1c1c1c",
+        accent="#ffd75f",
+    ),
+)
+_VARIABLES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST}
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    """The colours of states in a theme; of a theme that is not ours by whether it is dark."""
+    return _VARIABLES.get(theme.name, DARK if theme.dark else LIGHT)

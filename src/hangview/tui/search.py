@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE
@@ -19,30 +18,140 @@ if TYPE_CHECKING:
 
 MOST = 500
 
-_TYPED = re.compile(r"\s*(rank|seq|group)s?\s+(.+?)\s*$", re.IGNORECASE)
+#: What can be typed, and what it finds; for the help and the documentation.
+GRAMMAR = (
+    ("rank 37", "the rank in each of its lanes, where it stands"),
+    ("seq 1820", "that call, in the present lane first"),
+    ("group dp_3", "lanes whose group's name or description holds the text"),
+    ("op all_reduce", "calls of the operation, the newest first"),
+    ("func forward", "calls made from a function or file whose name holds the text"),
+    ("host node-03", "ranks whose host's name holds the text"),
+    ("seq 1820 group dp_3", "several together: all of them are so"),
+    ("37", "the rank; where there is none, the seq"),
+    ("anything else", "text in groups, findings, operations, functions and hosts"),
+)
+
+_KEYS = {
+    "rank": "rank", "ranks": "rank", "seq": "seq", "group": "group", "op": "op", "func": "func", "function": "func",
+    "file": "func", "host": "host",
+}  # fmt: skip
+#: Which term finds places; the others then leave out what does not fit.
+_FINDERS = ("op", "func", "seq", "rank", "host", "group")
+
+
+def terms_of(typed: str) -> dict[str, str]:
+    """``{"seq": "1820", "group": "dp_3"}``; empty for what is no term but text to look for.
+
+    Raises ``ValueError`` with one line for a term without its value.
+    """
+    terms: dict[str, list[str]] = {}
+    key = ""
+    for word in typed.split():
+        known = _KEYS.get(word.casefold().rstrip(":="))
+        if known is not None and known not in terms:
+            key = known
+            terms[key] = []
+        elif not key:
+            return {}
+        else:
+            terms[key].append(word)
+    for name, words in terms.items():
+        if not words:
+            raise ValueError(f"{name} needs something after it, as in: {_EXAMPLES[name]}")
+    told = {name: " ".join(words) for name, words in terms.items()}
+    for name in ("rank", "seq"):
+        if name in told and not (told[name].isascii() and told[name].isdigit()):
+            raise ValueError(f"{name} needs a number, as in: {_EXAMPLES[name]}")
+    return told
+
+
+_EXAMPLES = {each.split()[0]: each for each, _ in GRAMMAR[:6]}
 
 
 def search(incident: Incident, typed: str, here: Place) -> list[Place]:
-    """Places that match, in the order in which they are stepped through.
+    """Places that match :data:`GRAMMAR`, in the order in which they are stepped through.
 
-    ``rank 37``: that rank in each of its lanes, where it stands. ``seq 1820``: that call, in the present lane first.
-    ``group dp``: lanes whose group's name or description holds the text. Anything else: a number is a rank; text is looked
-    for in groups, findings, operations and function names. Raises ``ValueError`` with one line for a rank that is no number.
+    Raises ``ValueError`` with one line for a term that lacks its value, and for a rank or seq that is no number.
     """
     typed = typed.strip()
     if not typed:
         return []
-    match = _TYPED.match(typed)
-    if match is not None:
-        kind, rest = match[1].lower(), match[2]
-        if kind == "group":
-            return _groups(incident, rest)
-        if not rest.isdigit():
-            raise ValueError(f"{kind} needs a number, as in: {kind} 37")
-        return _rank(incident, int(rest)) if kind == "rank" else _seq(incident, int(rest), here)
-    if typed.isdigit():
+    terms = terms_of(typed)
+    if terms:
+        finder = next(name for name in _FINDERS if name in terms)
+        found = _find(incident, finder, terms[finder], here)
+        for name, value in terms.items():
+            if name != finder:
+                found = _narrowed(incident, found, name, value)
+        return _unique(found)
+    if typed.isascii() and typed.isdigit():
         return _rank(incident, int(typed)) or _seq(incident, int(typed), here)
-    return _unique([*_groups(incident, typed), *_findings(incident, typed), *_records(incident, typed)])
+    return _unique(
+        [
+            *_groups(incident, typed),
+            *_findings(incident, typed),
+            *_records(incident, typed),
+            *_hosts(incident, typed),
+        ]
+    )
+
+
+def _find(incident: Incident, name: str, value: str, here: Place) -> list[Place]:
+    if name == "rank":
+        return _rank(incident, int(value))
+    if name == "seq":
+        return _seq(incident, int(value), here)
+    if name == "host":
+        return _hosts(incident, value)
+    if name == "group":
+        return _groups(incident, value)
+    return _records(incident, value, ops=name == "op", stacks=name == "func")
+
+
+def _narrowed(incident: Incident, places: list[Place], name: str, value: str) -> list[Place]:
+    """Places that fit one more term; a rank or host moves the cursor to that rank's row of the call."""
+    if name == "group":
+        groups = _group_ids(incident, value)
+        return [place for place in places if place.group in groups]
+    if name == "seq":
+        seq = int(value)
+        lanes = {(lane.group, lane.lane): lane for lane in incident.lanes}
+        held = [(place, lanes[place.group, place.lane]) for place in places]
+        return [place._replace(seq=seq) for place, lane in held if lane.first <= seq <= lane.front]
+    if name in ("rank", "host"):
+        wanted = {int(value)} if name == "rank" else _ranks_on(incident, value)
+        moved = []
+        for place in places:
+            rows = [rank for rank in ranks_of(incident, place.group, place.lane) if rank in wanted]
+            if rows:
+                moved.append(place if place.rank in rows else place._replace(rank=rows[0]))
+        return moved
+    calls = {place[:3] for place in _records(incident, value, ops=name == "op", stacks=name == "func")}
+    return [place for place in places if place[:3] in calls]
+
+
+def ranks_by_host(incident: Incident) -> dict[str, set[int]]:
+    """World ranks by their host's name, from the dumps' names and what the files say."""
+    hosts: dict[str, set[int]] = {}
+    for source in incident.records.sources:
+        if source.host and source.rank is not None:
+            hosts.setdefault(source.host, set()).add(source.rank)
+    for fact in incident.facts:
+        if fact.name == "host":
+            hosts.setdefault(fact.value, set()).update(fact.ranks)
+    return hosts
+
+
+def _ranks_on(incident: Incident, text: str) -> set[int]:
+    wanted = text.casefold()
+    found = (ranks for host, ranks in ranks_by_host(incident).items() if wanted in host.casefold())
+    return set().union(*found)
+
+
+def _hosts(incident: Incident, text: str) -> list[Place]:
+    """Each rank of the hosts once, at the first of its places."""
+    places = (_rank(incident, rank) for rank in sorted(_ranks_on(incident, text)))
+    return [each[0] for each in places if each][:MOST]
 
 
 def _unique(places: Iterable[Place]) -> list[Place]:
@@ -76,9 +185,15 @@ def _seq(incident: Incident, seq: int, here: Place) -> list[Place]:
     return places
 
 
-def _groups(incident: Incident, text: str) -> list[Place]:
+def _group_ids(incident: Incident, text: str) -> set[int]:
+    """Groups that are called so; where none is, those whose name or description holds the text."""
     wanted = text.casefold()
-    groups = {group.id for group in incident.groups if wanted in f"{group.desc}\n{group.name}".casefold()}
+    exact = {group.id for group in incident.groups if wanted in (group.desc.casefold(), group.name.casefold())}
+    return exact or {group.id for group in incident.groups if wanted in f"{group.desc}\n{group.name}".casefold()}
+
+
+def _groups(incident: Incident, text: str) -> list[Place]:
+    groups = _group_ids(incident, text)
     return [opening_of(incident, lane) for lane in sorted_lanes(incident) if lane.group in groups][:MOST]
 
 
@@ -88,21 +203,23 @@ def _findings(incident: Incident, text: str) -> list[Place]:
     return [place for place in found if place is not None]
 
 
-def _records(incident: Incident, text: str) -> list[Place]:
+def _records(incident: Incident, text: str, *, ops: bool = True, stacks: bool = True) -> list[Place]:
     """Calls whose operation or stack holds the text, newest first."""
     wanted = text.casefold()
     records = incident.records
-    ops = [at for at, op in enumerate(records.ops) if wanted in op.text.casefold() or wanted in op.family]
-    names = ("\n".join(f"{each.name} {each.filename}" for each in stack).casefold() for stack in records.stacks)
-    stacks = [at for at, text in enumerate(names) if wanted in text]
+    all_ops = records.ops if ops else ()
+    all_stacks = records.stacks if stacks else ()
+    found_ops = [at for at, op in enumerate(all_ops) if wanted in op.text.casefold() or wanted in op.family]
+    names = ("\n".join(f"{each.name} {each.filename}" for each in stack).casefold() for stack in all_stacks)
+    found_stacks = [at for at, text in enumerate(names) if wanted in text]
     frame = incident.entries
-    if not (ops or stacks) or frame.is_empty():
+    if not (found_ops or found_stacks) or frame.is_empty():
         return []
     import polars as pl
 
     hits = (
         frame.lazy()
-        .filter(pl.col("op").is_in(ops) | pl.col("stack").is_in(stacks))
+        .filter(pl.col("op").is_in(found_ops) | pl.col("stack").is_in(found_stacks))
         .filter(pl.col("group").is_not_null() & pl.col("seq").is_not_null() & ~pl.col("is_p2p"))
         .group_by("group", "seq")
         .agg(pl.col("rank").min())

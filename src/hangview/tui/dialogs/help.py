@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.closing import ClosingOnce
+from hangview.tui.live import live_keys
 from hangview.tui.main.panes import Pane
 from hangview.tui.prose_view import ProseView
-from hangview.tui.text.help import help_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+
+    from hangview.tui.prose import Prose
 
 
 class HelpDialog(ClosingOnce[None], inherit_bindings=False):
@@ -22,8 +24,9 @@ class HelpDialog(ClosingOnce[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.DIALOG)
     AUTO_FOCUS = "#help"
 
-    def __init__(self, *, ascii_only: bool) -> None:
+    def __init__(self, lines: Prose, *, ascii_only: bool) -> None:
         super().__init__()
+        self._lines = lines
         self._ascii = ascii_only
         self.set_class(ascii_only, "-ascii")
 
@@ -33,8 +36,8 @@ class HelpDialog(ClosingOnce[None], inherit_bindings=False):
     def on_mount(self) -> None:
         view = self.query_one("#help", ProseView)
         view.set_ascii(self._ascii)
-        view.show(help_lines(ascii_only=self._ascii))
-        self.query_one(Pane).say_title("help · esc closes", ascii_only=self._ascii)
+        view.show(self._lines)
+        self.query_one(Pane).say_title(f"help · {live_keys(self.app)('close')} closes", ascii_only=self._ascii)
 
     def action_close(self) -> None:
         self.dismiss()

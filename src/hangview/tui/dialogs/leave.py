@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from hangview.tui.actions import Where, actions_in, show_keys
+from hangview.tui.actions import Where, actions_in
 from hangview.tui.bindings import bindings_for
 from hangview.tui.closing import ClosingOnce
+from hangview.tui.live import live_keys
 from hangview.tui.main.panes import Pane
 from hangview.tui.prose import BLANK, Tone, line, pad
 from hangview.tui.prose_view import ProseView
@@ -32,7 +33,8 @@ class LeaveDialog(ClosingOnce[str | None], inherit_bindings=False):
         yield Pane(ProseView(id="leave"), id="leave-pane")
 
     def on_mount(self) -> None:
-        keys = [line((pad(show_keys(action), 14), Tone.KEY), action.help) for action in actions_in(Where.QUESTION)]
+        live = live_keys(self.app)
+        keys = [line((pad(live.shown(action), 14), Tone.KEY), action.help) for action in actions_in(Where.QUESTION)]
         view = self.query_one("#leave", ProseView)
         view.set_ascii(self._ascii)
         view.show((line((self._word, Tone.STRONG)), BLANK, *keys))

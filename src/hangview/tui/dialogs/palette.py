@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.widgets import Input
 
-from hangview.tui.actions import ACTIONS, Action, Where, show_keys
+from hangview.tui.actions import ACTIONS, Action, Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.closing import ClosingOnce
+from hangview.tui.live import LiveKeys, live_keys
 from hangview.tui.main.panes import Pane
 from hangview.tui.prose import Tone, line, pad
 from hangview.tui.prose_view import Choice, ChoiceView
+from hangview.tui.search import terms_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -26,8 +28,23 @@ def matching(typed: str) -> list[Action]:
     return sorted(found, key=lambda action: not all(word in action.label.casefold() for word in words))
 
 
-class PaletteDialog(ClosingOnce[str | None], inherit_bindings=False):
-    """Answers with the textual action to run, or None."""
+class Picked(NamedTuple):
+    """An action to run, or a place to go to as it was typed; the other is ""."""
+
+    action: str = ""
+    place: str = ""
+
+
+def place_typed(typed: str) -> bool:
+    """Whether it names a place, as in ``rank 37``."""
+    try:
+        return bool(terms_of(typed)) or (typed.strip().isascii() and typed.strip().isdigit())
+    except ValueError:
+        return False
+
+
+class PaletteDialog(ClosingOnce[Picked | None], inherit_bindings=False):
+    """Answers with what was picked, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.PALETTE)
     AUTO_FOCUS = "#palette-input"
@@ -38,15 +55,19 @@ class PaletteDialog(ClosingOnce[str | None], inherit_bindings=False):
         self.set_class(ascii_only, "-ascii")
 
     def compose(self) -> ComposeResult:
-        field = Input(id="palette-input", placeholder="part of a command's name", compact=True)
+        field = Input(
+            id="palette-input", placeholder="part of a command's name; or rank 37, seq 1820, group dp_3", compact=True
+        )
         field.cursor_blink = False
         yield Pane(field, ChoiceView(wrapped=False, id="palette"), id="palette-pane")
 
     def on_mount(self) -> None:
-        view = self._list
+        view, live = self._list, live_keys(self.app)
         view.can_focus = False
         view.set_ascii(self._ascii)
-        self.query_one(Pane).say_title("commands · enter does it, esc closes", ascii_only=self._ascii)
+        self.query_one(Pane).say_title(
+            f"commands · {live('pick')} does it, {live('pick_nothing')} closes", ascii_only=self._ascii
+        )
         self._fill("")
 
     @property
@@ -54,9 +75,12 @@ class PaletteDialog(ClosingOnce[str | None], inherit_bindings=False):
         return self.query_one("#palette", ChoiceView)
 
     def _fill(self, typed: str) -> None:
-        found = matching(typed)
-        none = Choice(None, (line(("no command has that in its name", Tone.UNKNOWN)),))
-        self._list.choose_from([_choice(action) for action in found] or [none])
+        live = live_keys(self.app)
+        choices = [_choice(action, live) for action in matching(typed)]
+        if place_typed(typed):
+            choices.insert(0, Choice(Picked(place=typed.strip()), (line(("go to ", Tone.KEY), (typed.strip(), Tone.STRONG)),)))
+        none = Choice(None, (line(("no command has that in its name, and it is no place like rank 37", Tone.UNKNOWN)),))
+        self._list.choose_from(choices or [none])
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._fill(event.value)
@@ -71,7 +95,7 @@ class PaletteDialog(ClosingOnce[str | None], inherit_bindings=False):
 
     def action_pick(self) -> None:
         key = self._list.key
-        self.dismiss(key if isinstance(key, str) else None)
+        self.dismiss(key if isinstance(key, Picked) else None)
 
     def action_pick_up(self) -> None:
         self._list.action_move_up()
@@ -83,8 +107,8 @@ class PaletteDialog(ClosingOnce[str | None], inherit_bindings=False):
         self.dismiss(None)
 
 
-def _choice(action: Action) -> Choice:
+def _choice(action: Action, live: LiveKeys) -> Choice:
     return Choice(
-        action.run,
-        (line((pad(show_keys(action), 12), Tone.KEY), (pad(action.label, 24), Tone.STRONG), (action.help, Tone.DIM)),),
+        Picked(action.run),
+        (line((pad(live.shown(action), 12), Tone.KEY), (pad(action.label, 24), Tone.STRONG), (action.help, Tone.DIM)),),
     )

@@ -8,14 +8,17 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from hangview.incident import COLLECTIVE
+from hangview.tui.actions import Where
 from hangview.tui.grid.minimap import Minimap
 from hangview.tui.grid.moves import MovableGrid
 from hangview.tui.layout import SMALLEST, Layout, plan
+from hangview.tui.live import live_keys
 from hangview.tui.main.panes import KeyLine, Pane, SingleLine
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.place import Place
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ChoiceView, ProseView
+from hangview.tui.trail import Trail
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -56,6 +59,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.finding_at = 0
         self.hits: list[Place] = []
         self.hit_at = -1
+        self.trail = Trail()
         self.lane_key = (0, COLLECTIVE)
         self.filter_text = ""
         self.distinct = 1  #: rows of the lane when folded over all its columns
@@ -113,6 +117,16 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         """The cell under the cursor; None while there is nothing to point at."""
         grid = self.grid
         return None if grid.plane is None else Place(*self.lane_key, grid.cursor.seq, grid.cursor.rank)
+
+    @property
+    def pane_kind(self) -> Where:
+        """What the pane with the focus is, for its help."""
+        focused = self.focused
+        return Where.LIST if isinstance(focused, ChoiceView) else Where.TEXT if isinstance(focused, ProseView) else Where.GRID
+
+    def key(self, name: str) -> str:
+        """The key of an action as it is on this screen, for sentences."""
+        return live_keys(self.app)(name)
 
     def say(self, text: str) -> None:
         """A message in the status line; the next move of the cursor takes it away."""

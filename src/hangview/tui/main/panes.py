@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
 
-from hangview.tui.actions import key_line
+from hangview.tui.live import key_line, live_keys
 from hangview.tui.prose import Span, Tone, clip, line, to_ascii
 from hangview.tui.prose_view import ProseView
 
@@ -83,7 +83,7 @@ class KeyLine(SingleLine):
     """As many of the most wanted keys as fit, always with help."""
 
     def fill(self, width: int) -> None:
-        pairs = list(key_line())
+        pairs = key_line(live_keys(self.app))
         shown: list[tuple[str, str]] = []
         used = 0
         for key, label in pairs:

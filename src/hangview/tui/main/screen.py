@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from hangview.text import count
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.copying import MOST_OSC52, keep, say
@@ -75,7 +76,7 @@ class MainScreen(SteppingScreen, inherit_bindings=False):
                 self.level += 1
                 self.show_rest()
             else:
-                self.say("this is the last level: esc goes back up")
+                self.say(f"this is the last level: {self.key('back')} goes back up")
 
     def _open_choice(self, view: ChoiceView) -> None:
         assert self.incident is not None
@@ -94,9 +95,9 @@ class MainScreen(SteppingScreen, inherit_bindings=False):
         if self.hits:
             self.hits, self.hit_at = [], -1
             self.show_status()
-            self.say("search ended: n steps through findings again")
+            self.say(f"search ended: {self.key('next_finding')} steps through findings again")
         elif not self.go_back():
-            self.say("this is the top: q quits")
+            self.say(f"this is the top: {self.key('leave')} quits")
 
     def go_back(self) -> bool:
         """One level back; False at the top."""
@@ -126,6 +127,12 @@ class MainScreen(SteppingScreen, inherit_bindings=False):
         self.grid.set_rows(pinned=pinned)
         self.show_rest()
         self.say(f"rank {place.rank} {'marked' if place.rank in pinned else 'no longer marked'} · {len(pinned)} marked in all")
+
+    def action_clear_marks(self) -> None:
+        had = len(self.grid.pinned)
+        self.grid.set_rows(pinned=())
+        self.show_rest()
+        self.say(f"{count(had, 'mark')} taken away" if had else "nothing is marked")
 
     def action_unfold(self) -> None:
         self.grid.set_rows(unfolded=not self.grid.unfolded)

@@ -57,6 +57,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         old, place, finding = self.incident, self.place, self.finding
         self.incident, self.partial = incident, not final
         self.planes.clear()
+        if old is not None:
+            self.trail.move(lambda place: same_place(old, place, incident))
         self.hits = [moved for hit in self.hits if old and (moved := same_place(old, hit, incident))]
         self.finding_at = next((at for at, each in enumerate(incident.findings) if finding and same_finding(each, finding)), 0)
         kept = same_place(old, place, incident) if old is not None and place is not None else None
@@ -98,10 +100,13 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.distinct = len(fold(plane, plane.data(1), 0, plane.columns))
         self.grid.show(plane, Spot(place.rank, place.seq), lane.divergence if lane else None, keep=keep)
 
-    def go(self, place: Place) -> None:
-        """Cursor to a cell, in whatever lane it is."""
+    def go(self, place: Place, *, jump: bool = True) -> None:
+        """Cursor to a cell, in whatever lane it is. ``jump``: remember the place that it leaves, for the way back."""
         if self.incident is None:
             return
+        here = self.place
+        if jump and here is not None:
+            self.trail.jump(here, place)
         if self.center != "grid":
             self.center = "grid"
         if (place.group, place.lane) != self.lane_key or self.grid.plane is None:
@@ -214,7 +219,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         kind = "collective" if plane.lane == COLLECTIVE else plane.lane
         extra = [f"{self.grid.block} seqs in a column"] if self.grid.block > 1 else []
         if self.filter_text:
-            extra.append(f"only {self.filter_text}: {count(len(self.grid.only or ()), 'rank')}")
+            shown, total = len(self.grid.only or ()), len(plane.ranks)
+            extra.append(f"[only {self.filter_text}: {shown:,} of {total:,} · {self.key('clear_filter')}: all]")
         if self.grid.unfolded:
             extra.append("unfolded")
         name = group.label if group else "?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hangview.text import count
 from hangview.tui.grid.plane import fold
 from hangview.tui.grid.widget import Spot
@@ -10,9 +12,12 @@ from hangview.tui.main.showing import ShowingScreen
 from hangview.tui.place import Place, place_of
 from hangview.tui.search import filtered_ranks, search
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class SteppingScreen(ShowingScreen, inherit_bindings=True):
-    """``n N e E < > / f F``."""
+    """Steps, jumps, searches and filters."""
 
     def action_next_finding(self) -> None:
         self._step(1)
@@ -92,10 +97,42 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         else:
             self.grid.cursor = Spot(place.rank, seq)
 
+    def action_next_mark(self) -> None:
+        grid = self.grid
+        marked = [rank for row in grid.rows for rank in row.ranks if rank in grid.pinned]
+        if grid.plane is None or not marked:
+            self.say(f"no marked rank in this lane: {self.key('mark')} marks the one under the cursor")
+            return
+        at = marked.index(grid.cursor.rank) + 1 if grid.cursor.rank in marked else 0
+        grid.cursor = Spot(marked[at % len(marked)], grid.cursor.seq)
+
+    # Places visited
+
+    def action_place_before(self) -> None:
+        self._visit(self.trail.back, "no place before this one")
+
+    def action_place_after(self) -> None:
+        self._visit(self.trail.forward, "no place after this one")
+
+    def _visit(self, step: Callable[[Place], Place | None], none: str) -> None:
+        here = self.place
+        there = step(here) if here is not None else None
+        if there is None:
+            self.say(none)
+        else:
+            self.go(there, jump=False)
+
     # Typed
 
+    def jump(self, typed: str) -> None:
+        """Go to the first place that fits; the others are hits to step through."""
+        try:
+            self._search(typed)
+        except ValueError as error:
+            self.say(str(error))
+
     def action_search(self) -> None:
-        self.query_one(Prompt).ask("search", "/", "rank 37, seq 1820, group dp, or any text")
+        self.query_one(Prompt).ask("search", "/", "rank 37, seq 1820, group dp, op all_reduce, func, host, or any text")
         self.query_one("#keys").display = False
 
     def action_filter(self) -> None:
@@ -130,11 +167,14 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         if not typed.strip():
             self.show_status()
         elif not found:
-            self.say(f"not found: {typed.strip()}")
+            self.say(f"not found: {typed.strip()} · {self.key('help')} lists what can be searched for")
         else:
             self.go(found[0])
             if len(found) > 1:
-                self.say(f"{count(len(found), 'hit')}: n and N step through them, esc ends the search")
+                self.say(
+                    f"{count(len(found), 'hit')}: {self.key('next_finding')} and {self.key('previous_finding')} step through "
+                    f"them, {self.key('back')} ends the search"
+                )
 
     def _filter(self, typed: str) -> None:
         plane = self.grid.plane
@@ -145,7 +185,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
             return
         ranks = filtered_ranks(plane, typed, self.incident.leads, self.grid.pinned)
         if not ranks:
-            self.say(f"no rank of this lane is {typed.strip()}")
+            self.say(f"no rank of this lane is {typed.strip()}: all rows stay")
             return
         self.filter_text = typed.strip()
         self.grid.set_rows(only=ranks)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.tui.actions import ACTIONS, Action, Where, show_key, show_keys
+from hangview.tui.actions import ACTIONS, Where
 from hangview.tui.glyphs import GLYPHS
+from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, line, pad
+from hangview.tui.search import GRAMMAR
+from hangview.tui.worksheet import keys as sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+
+    from hangview.tui.actions import Action
 
 _WORDS = (
     ("lead", "a rank to look at first: others wait for it and it waits for nobody; where to look, not who is at fault"),
@@ -31,14 +36,22 @@ _MARKS = (
 )
 
 
-def help_lines(*, ascii_only: bool, keys: Mapping[str, str] | None = None) -> Prose:
-    """The whole page. ``keys`` are the live keys by action id, where a key map changed them."""
-    live = keys or {}
-    lines: list[Line] = [line(("keys everywhere", Tone.HEAD))]
-    lines += [_key(action, live) for action in ACTIONS if set(action.where) & {Where.EVERYWHERE, Where.ALWAYS}]
-    lines += [BLANK, line(("moving, in the grid, lists and texts", Tone.HEAD))]
-    moving = [action for action in ACTIONS if set(action.where) & {Where.GRID, Where.LIST, Where.TEXT}]
-    lines += [_key(action, live) for action in moving]
+#: What the panes of the main screen are, for the first section of the help.
+PANES = {Where.GRID: "in the grid", Where.LIST: "in lists", Where.TEXT: "in texts"}
+
+
+def help_lines(*, ascii_only: bool, live: LiveKeys = USUAL, pane: Where = Where.GRID) -> Prose:
+    """The whole page, the keys of ``pane`` first, all as they are on this screen."""
+    lines = _section(f"here, {PANES.get(pane, 'in the grid')}", (each for each in ACTIONS if pane in each.where), live)
+    everywhere = (each for each in ACTIONS if set(each.where) & {Where.EVERYWHERE, Where.ALWAYS})
+    lines += _section("everywhere", everywhere, live)
+    others = set(PANES) - {pane}
+    lines += _section(
+        "in the other panes", (each for each in ACTIONS if set(each.where) & others and pane not in each.where), live
+    )
+    lines += _section("while typing a search or a filter", (each for each in ACTIONS if Where.PROMPT in each.where), live)
+    lines += [line(("what can be searched for", Tone.HEAD))]
+    lines += [line("  ", (pad(typed, 24), Tone.STRONG), what, hang=26) for typed, what in GRAMMAR]
     lines += [BLANK, line(("cells", Tone.HEAD))]
     for code, glyph in GLYPHS.items():
         shown = glyph.ascii if ascii_only else glyph.unicode
@@ -53,6 +66,21 @@ def help_lines(*, ascii_only: bool, keys: Mapping[str, str] | None = None) -> Pr
     return tuple(lines)
 
 
-def _key(action: Action, live: Mapping[str, str]) -> Line:
-    shown = ", ".join(show_key(key) for key in live[action.id].split(",")) if action.id in live else show_keys(action)
-    return line("  ", (pad(shown, 18), Tone.KEY), action.help, hang=20)
+def sheet_help(live: LiveKeys = USUAL) -> Prose:
+    """Keys of the worksheet."""
+    lines = [line("what is typed goes into the field with the focus; esc leaves the field, then keys are commands"), BLANK]
+    for title, actions in (
+        ("outside of fields", sheet.FORM_ACTIONS),
+        ("everywhere, inside fields too", sheet.EVERYWHERE_ACTIONS),
+        ("in a field of one line", sheet.LINE_ACTIONS),
+        ("on a line to tick", sheet.TICK_ACTIONS),
+        ("on a choice", sheet.CHOICE_ACTIONS),
+    ):
+        lines += _section(title, actions, live)
+    return tuple(lines)
+
+
+def _section(title: str, actions: Iterable[Action], live: LiveKeys) -> list[Line]:
+    """A heading and its keys; nothing where there is no key."""
+    keys = [line("  ", (pad(live.shown(action), 18), Tone.KEY), action.help, hang=20) for action in actions]
+    return [line((title, Tone.HEAD)), *keys, BLANK] if keys else []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
-from hangview.tui.actions import show_key
+from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import Line, Span, Tone, line
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ def bind(actions: Sequence[Action]) -> list[BindingType]:
     ]
 
 
-def key_line(actions: Sequence[Action], width: int, mode: str = "") -> Line:
+def key_line(actions: Sequence[Action], width: int, mode: str = "", live: LiveKeys = USUAL) -> Line:
     """As many keys with their words as fit, the most wanted first; before them the mode, what keys do now."""
     spans: list[Span] = [Span(f"[{mode}]", Tone.LEAD)] if mode else []
     used = len(mode) + 4 if mode else 0
     for action in actions:
-        key = _SHOWN.get(action.id) or show_key(action.keys[0])
+        key = (_SHOWN.get(action.id) if live.of(action) == action.keys else None) or live.first(action)
+        if not key:
+            continue
         cells = len(key) + len(action.label) + (3 if spans else 1)
         if used + cells > width:
             break

@@ -39,6 +39,7 @@ FORM_ACTIONS = (
     _action("page_up", ("pageup", "ctrl+b"), "page up", "page up"),
     _action("top", ("home", "g"), "top", "first section"),
     _action("bottom", ("end", "G"), "bottom", "last section"),
+    _action("help", ("question_mark",), "help", "keys of the worksheet", footer=9),
     _action("close", ("q", "w"), "back", "back to the grid; nothing is lost", footer=4),
 )
 #: Everywhere on the worksheet, inside text fields too.
@@ -47,6 +48,7 @@ EVERYWHERE_ACTIONS = (
     _action("next_field", ("tab",), "next field", "next field", footer=2),
     _action("previous_field", ("shift+tab",), "previous field", "previous field"),
     _action("save_here", ("f5",), "save", "save, also from inside a field"),
+    _action("help_here", ("f1",), "help", "keys of the worksheet, also from inside a field"),
     _action("editor", ("f4",), "editor", "edit the field in $VISUAL or $EDITOR"),
 )
 #: Inside one-line fields; text areas have undo of their own.

@@ -11,6 +11,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from hangview.text import count
+from hangview.tui.live import live_keys
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ProseView
 from hangview.tui.worksheet.bindings import bind, key_line
@@ -59,7 +60,7 @@ class DraftDialog(Dialog[str]):
         yield self.frame("a draft of this worksheet is there", self._list, self._message, self._keys, classes="-tall")
 
     def on_mount(self) -> None:
-        self._keys.show((key_line((*DRAFT_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8),))
+        self._keys.show((key_line((*DRAFT_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app)),))
 
     @property
     def _chosen(self) -> Draft | None:
@@ -121,7 +122,11 @@ class ChangesDialog(Dialog[int]):
         ]
 
     def compose(self) -> ComposeResult:
-        keys = Lines((key_line((*CHANGE_ACTIONS, *DIALOG_ACTIONS), 76),), ascii_only=self.ascii_only, classes="dialog-keys")
+        keys = Lines(
+            (key_line((*CHANGE_ACTIONS, *DIALOG_ACTIONS), 76, live=live_keys(self.app)),),
+            ascii_only=self.ascii_only,
+            classes="dialog-keys",
+        )
         yield self.frame(
             "new evidence: take over what is ticked", VerticalScroll(*self._ticks, can_focus=False), keys, classes="-tall"
         )
@@ -153,7 +158,7 @@ class PreviewDialog(Dialog[None]):
         self._lines = markdown_lines(markdown)
 
     def compose(self) -> ComposeResult:
-        yield self.frame("preview · esc closes", self._view, classes="-tall")
+        yield self.frame(f"preview · {live_keys(self.app)('sheet_cancel')} closes", self._view, classes="-tall")
 
     def on_mount(self) -> None:
         self._view.set_ascii(self.ascii_only)

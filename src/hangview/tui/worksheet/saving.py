@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.widgets import Input
 
+from hangview.tui.live import live_keys
 from hangview.tui.prose import Tone, line
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.dialog import Dialog
@@ -58,7 +59,7 @@ class SaveDialog(Dialog[SaveResult]):
 
     def _say_keys(self) -> None:
         if self._asked is not None:
-            self._keys.show((key_line((*REPLACE_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8),))
+            self._keys.show((key_line((*REPLACE_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app)),))
         else:
             self._keys.show((line(("enter", Tone.KEY), (":save  ", Tone.DIM), ("esc", Tone.KEY), (":back", Tone.DIM)),))
 

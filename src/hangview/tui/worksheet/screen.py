@@ -11,7 +11,10 @@ from textual.message import Message
 from textual.screen import Screen
 
 from hangview.text import count
+from hangview.tui.dialogs.help import HelpDialog
+from hangview.tui.live import live_keys
 from hangview.tui.prose import Line, Tone, clip, line
+from hangview.tui.text.help import sheet_help
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.editor import EditorError, edit
 from hangview.tui.worksheet.form import Form
@@ -174,7 +177,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self._head.show((clip(line(head, (legend, Tone.DIM)), width),))
         self._news.show(self._news_lines())
         mode = self.mode
-        self._keys.show((key_line(FOOTERS[mode], width, mode.value),))
+        self._keys.show((key_line(FOOTERS[mode], width, mode.value, live_keys(self.app)),))
 
     def _news_lines(self) -> tuple[Line, ...]:
         lines = []
@@ -183,8 +186,9 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         changes = len(self.session.changes)
         if changes:
             verb = "is" if changes == 1 else "are"
+            look = live_keys(self.app)("sheet_changes")
             lines.append(
-                line((f" new evidence: {count(changes, 'field')} {verb} filled in otherwise by now: c looks", Tone.LEAD))
+                line((f" new evidence: {count(changes, 'field')} {verb} filled in otherwise by now: {look} looks", Tone.LEAD))
             )
         return tuple(lines)
 
@@ -352,6 +356,12 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.notify(word, markup=False)
             self._keep_now()
         self._show()
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpDialog(sheet_help(live_keys(self.app)), ascii_only=self._ascii))
+
+    def action_help_here(self) -> None:
+        self.action_help()
 
     def action_editor(self) -> None:
         """The focused field in an editor; the screen comes back as it was."""

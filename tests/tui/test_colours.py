@@ -1,0 +1,84 @@
+"""Colours of the states stay apart, and readable, in every theme and at every depth of colour."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
+from textual.color import Color
+
+from hangview.settings import THEMES as NAMES
+from hangview.tui.colours import THEMES, variables
+from tests.support import incidents
+from tests.tui.screens import showing
+
+STATES = ("requested", "started", "absent", "failed", "unknown")
+
+
+def contrast(one, other):
+    """WCAG's contrast of two colours, 1 to 21."""
+
+    def luminance(colour):
+        parts = (part / 255 for part in colour.rgb)
+        r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def surface(theme):
+    return Color.parse(theme.surface or "#1e1e1e")
+
+
+def test_the_setting_knows_the_themes():
+    assert tuple(theme.name for theme in THEMES) == NAMES
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("depth", [ColorSystem.EIGHT_BIT, ColorSystem.STANDARD])
+def test_states_stay_apart_where_colours_are_few(theme, depth):
+    told = variables(theme)
+    seen = {name: RichColor.parse(told[f"state-{name}"]).downgrade(depth).number for name in STATES}
+    ground = RichColor.parse(surface(theme).hex).downgrade(depth).number
+    assert len({*seen.values(), ground}) == len(STATES) + 1, seen
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_states_are_readable(theme):
+    told = variables(theme)
+    least = 7.0 if theme.name == "contrast" else 4.5
+    for name in (*(f"state-{state}" for state in STATES), "accent-words", "cursor"):
+        assert contrast(Color.parse(told[name]), surface(theme)) >= least, name
+    for name in ("state-absent", "state-failed"):  # drawn as a background
+        assert contrast(Color.parse(told[name]), Color.parse(told["on-state"])) >= 4.5
+    assert contrast(Color.parse(told["cursor"]), Color.parse(told["cursor-text"])) >= 7
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_states_do_not_look_alike_without_red_and_green(theme):
+    """Protan and deutan eyes keep lightness and blue against yellow: of any two colours one of them must differ enough."""
+    told = variables(theme)
+    for one, other in combinations(STATES, 2):
+        a, b = Color.parse(told[f"state-{one}"]), Color.parse(told[f"state-{other}"])
+        lightness = abs(a.brightness - b.brightness) * 255
+        yellow = abs((a.r + a.g) / 2 - a.b - (b.r + b.g) / 2 + b.b)
+        assert lightness + yellow > 20, (one, other)
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_the_theme_of_the_configuration_is_drawn(theme):
+    async with showing(incidents.four_ranks(), theme=theme) as (app, _):
+        assert app.theme == theme
+        assert app.theme_variables["state-absent"] == variables(app.current_theme)["state-absent"]
+
+
+async def test_a_key_goes_through_the_themes():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        seen = [app.theme]
+        for _ in THEMES:
+            await pilot.press("f3")
+            seen.append(app.theme)
+        assert seen == ["dark", "light", "contrast", "dark"]
