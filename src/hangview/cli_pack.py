@@ -47,7 +47,7 @@ def pack(paths: tuple[str, ...], output: str, *, dask: str | None, **reading: An
     if packed.unusable is not None:
         narrate(f"{output}: not taken over, all is read anew: {packed.unusable}")
     if packed.left_out and not packed.dumps:
-        raise Complaint(f"no dump is there any more, so {output} was left as it was", Exit.NOTHING)
+        raise Complaint(f"no dump could be read, so {output} was left as it was", Exit.NOTHING)
     save_bytes(packed.data, output)
     if not packed.opens_within(options.limits):
         narrate(f"{output}: is past the limits, and is opened with a higher --max-file-size only; one pack a node is better")
@@ -90,7 +90,7 @@ def _tell(packed: Packed, output: str) -> None:
 
     lines = [f"{source.status.value:<10}  {escape(source.path)}: {source.reason}\n" for source in packed.failed]
     before = sum(source.size for source in packed.sources if source.usable)
-    again = f", {packed.taken_over:,} of the sources as they were" if packed.taken_over else ""
-    gone = f"; left out: {count(packed.left_out, 'source')} no longer there" if packed.left_out else ""
+    again = f"; not read again: {count(packed.taken_over, 'file')}" if packed.taken_over else ""
+    gone = f"; left out: {count(packed.left_out, 'file')} no longer there" if packed.left_out else ""
     summary = f"{count(packed.dumps, 'dump')} ({size(before)}) in {escape(output)} ({size(len(packed.data))}){again}{gone}\n"
     put("".join((*lines, summary)))

@@ -98,7 +98,7 @@ def make(
         data=pack.write([*kept, *_left_alone(listing)], options.limits),
         sources=tuple(sources_of(place_files(dumps, options)[1], 0)),
         taken_over=taken_over,
-        left_out=len(earlier.keys() - {row.key for row in kept}),
+        left_out=len({path for path, *_ in earlier} - {row.file.found.path for row in kept}),
         unusable=unusable,
         entries=entries,
     )
