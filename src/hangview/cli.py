@@ -119,10 +119,7 @@ def cli() -> None:
 @click.pass_context
 def _screen(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     paths = paths or config_of(ctx)["paths"]
-    if paths:
-        check_paths(paths, _command_names(), may_fill=True)
-    else:
-        paths = look_up(os.environ)
+    paths = check_paths(paths, _command_names(), may_fill=True) if paths else look_up(os.environ)
     _need_terminal()
     screen = {name: options.pop(name) for name in ("theme", "ascii_", "mouse", "watch", "poll", "lang")}
     return _open_screen(paths, read_options(**options), keys=config_of(ctx)["keys"], **screen)
@@ -329,7 +326,7 @@ def _command_names() -> list[str]:
 
 def _load(paths: Sequence[str], options: ReadOptions, *, brief: bool = False) -> Incident:
     """The incident, with progress on stderr. ``brief``: for its conclusions; its records are slow to come by."""
-    check_paths(paths)
+    paths = check_paths(paths)
     from hangview.incident import load
     from hangview.loading import load_brief
 

@@ -41,7 +41,7 @@ def pack(paths: tuple[str, ...], output: str, *, dask: str | None, **reading: An
     Logs are not packed. Exits with 0 when at least one dump could be read, else with 3.
     """
     _check(output)
-    check_paths(paths)
+    paths = check_paths(paths)
     options = read_options(**reading)
     packed = _make(paths, options, output, dask)
     if packed.unusable is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from dataclasses import dataclass
@@ -22,14 +23,17 @@ _SPECIAL = (
 )
 
 
-def check_paths(paths: Iterable[str], commands: Iterable[str] = (), *, may_fill: bool = False) -> None:
+def check_paths(paths: Iterable[str], commands: Iterable[str] = (), *, may_fill: bool = False) -> tuple[str, ...]:
     """Refuse what cannot be read before anything is read; say on stderr when a folder is empty, unless it may fill yet.
 
-    ``commands`` are names that a path that does not exist may have been meant for. Raises :class:`Complaint`: usage for a
-    path that does not exist or is neither file nor folder, "nothing concluded" where permission is missing.
+    Gives the paths, with those that a pattern stands for in its place: a pattern in quotes ('slurm-7719-*.out') passes the
+    shell, and may stand for more files than a command line holds. ``commands`` are names that a path that does not exist may
+    have been meant for. Raises :class:`Complaint`: usage for a path that does not exist or is neither file nor folder,
+    "nothing concluded" where permission is missing.
     """
     names = tuple(commands)
-    for path in paths:
+    found = tuple(one for path in paths for one in _matches(path))
+    for path in found:
         try:
             mode = Path(path).stat().st_mode
             if stat.S_ISDIR(mode):
@@ -47,6 +51,20 @@ def check_paths(paths: Iterable[str], commands: Iterable[str] = (), *, may_fill:
         for test, what in _SPECIAL:
             if test(mode):
                 raise Complaint(f"{path}: {what}, neither a file nor a folder")
+    return found
+
+
+def _matches(path: str) -> tuple[str, ...]:
+    """What a pattern stands for; a path that is there stands for itself, whatever signs are in its name."""
+    if not ("*" in path or "?" in path) or os.path.lexists(path):
+        return (path,)
+    try:
+        found = tuple(sorted(glob.glob(path, recursive=True)))  # noqa: PTH207 - the paths are shown as they were written
+    except (OSError, ValueError):  # a NUL in it
+        return (path,)
+    if not found:
+        raise Complaint(f"{path}: nothing matches this pattern")
+    return found
 
 
 def _meant(path: str, commands: Sequence[str]) -> str:

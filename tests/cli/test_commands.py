@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview import __version__, cli
+from hangview.cli_paths import check_paths
 from hangview.incident import Verdict
 from tests.report.build import NOT_REQUESTED, healthy, incident, nothing, one_lead
 
@@ -118,6 +119,7 @@ def test_every_command_has_help(command, capsys):
         (["no/such/report"], "no/such/report: no such file or folder"),
         (["zzzz"], "zzzz: no such file or folder"),
         (["report", "zzzz"], "zzzz: no such file or folder"),
+        (["report", "zz-*.out"], "zz-*.out: nothing matches this pattern"),
         (["check", "x\x1b[31m"], r"x\x1b[31m: no such file or folder"),
         (["report", "a\nb"], r"a\nb: no such file or folder"),
         (["report"], "Missing argument 'PATH...'. (see hangview report --help)"),
@@ -133,6 +135,14 @@ def test_usage_errors_are_one_line_and_2(args, says, capsys, tmp_path, monkeypat
     out, err = capsys.readouterr()
     assert out == ""
     assert one_line(err) == says
+
+
+def test_a_pattern_in_quotes_stands_for_the_files_that_match(tmp_path, monkeypatch):
+    for name in ("slurm-7-10.out", "slurm-7-2.out", "slurm-8-1.out", "odd-*.out"):
+        (tmp_path / name).write_text("x\n")
+    monkeypatch.chdir(tmp_path)
+    found = check_paths(["slurm-7-*.out", "odd-*.out", "."])  # a file of just that name is itself
+    assert found == ("slurm-7-10.out", "slurm-7-2.out", "odd-*.out", ".")
 
 
 def test_a_folder_named_like_a_command_is_still_reachable(loaded, tmp_path, monkeypatch, capsys):
