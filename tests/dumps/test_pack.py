@@ -6,6 +6,8 @@ import base64
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import zlib
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -185,10 +187,13 @@ def test_an_empty_one_is_an_empty_file(tmp_path):
 
 
 def test_a_parquet_file_of_somebody_else_is_left_alone(tmp_path):
-    for name in ("table", "table.hvpack", "dump_rank_3"):
+    for name, words in (
+        ("table", "not a flight-recorder dump; a pack by its name ends in .hvpack"),
+        ("table.hvpack", "a parquet file, but no pack of hangview"),
+    ):
         pl.DataFrame({"a": [1]}).write_parquet(tmp_path / name)
         file = opened(tmp_path / name)
-        assert (file.status, file.reason) == (SourceStatus.IGNORED, "a parquet file, but no pack of hangview")
+        assert (file.status, file.reason) == (SourceStatus.IGNORED, words)
 
 
 def test_a_pack_inside_a_bundle_is_not_opened(rows, tmp_path):
@@ -341,6 +346,36 @@ JSON = st.recursive(
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, one in inner for place in places(one, (*path, key)))]
+
+
+#: Of a pack with the right checksum; read in a process of its own, because polars writes a backtrace or ends its program.
+FUZZ = """
+import sys, random, hashlib, pathlib, collections
+from hangview.dumps import pack
+from hangview.dumps.bundles import Unusable
+from hangview.schema import Limits
+good = pathlib.Path(sys.argv[1]).read_bytes()
+mark, foot = b"hangview blake2b ", len(good) - 8 - int.from_bytes(good[-8:-4], "little")
+outcomes = collections.Counter()
+for number in range(200):
+    dice, data = random.Random(number), bytearray(good)
+    at = dice.randrange(4, foot) if number % 2 else dice.randrange(foot, foot + 1500)
+    data[at : at + 1 + number % 5] = dice.randbytes(1 + number % 5)
+    place = data.rfind(mark) + len(mark)
+    data[place : place + 32] = b"0" * 32
+    data[place : place + 32] = hashlib.blake2b(data, digest_size=16).hexdigest().encode()
+    try:
+        outcomes["read"] += bool(pack.read(bytes(data), Limits()))
+    except Unusable as error:
+        outcomes[str(error).partition(" (")[0]] += 1
+print(sorted(outcomes))
+"""
+
+
+def test_damage_with_the_right_checksum_is_one_line(rows, tmp_path):
+    (tmp_path / "x.hvpack").write_bytes(pack.write(rows, LIMITS))
+    done = subprocess.run([sys.executable, "-c", FUZZ, str(tmp_path / "x.hvpack")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "['no pack that hangview has written', 'read']\n"), done.stderr[-2000:]
 
 
 @pytest.fixture(scope="module")

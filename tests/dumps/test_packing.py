@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.dumps import pack, packing
+from hangview.dumps import pack, packing, pool
 from hangview.dumps.packing import Packed, make
+from hangview.dumps.read import read_file
 from hangview.incident import Incident, load
 from hangview.loading import Session
 from hangview.report.ledger import to_ledger
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 
 OPTIONS = ReadOptions(cache=False)
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+START_PROCESSES = pool._Pool.start
+
+
+@pytest.fixture(autouse=True)
+def no_processes(monkeypatch):
+    """Most tests read packs in this process, as where no other can be started; the last ones do not."""
+    monkeypatch.setattr(pool._Pool, "start", lambda self, number: False)
 
 
 def packed(target: Path, *paths: Path | str, options: ReadOptions = OPTIONS) -> Packed:
@@ -377,3 +385,50 @@ def test_a_pack_on_its_way_is_read_when_it_is_there(job, tmp_path):
     assert source.status is SourceStatus.GROWING
     target.write_bytes(whole)
     assert session.look(settled=lambda path: 0.0).leads == look(job).leads
+
+
+def test_packs_are_read_in_another_process(job, tmp_path, monkeypatch):
+    """Few or many, and with --workers 1 too: a panic of polars is no business of the screen."""
+    monkeypatch.setattr(pool._Pool, "start", START_PROCESSES)
+    packed(tmp_path / "x.hvpack", job)
+    write(tmp_path / "rank_5", plain(6))
+
+    def here(path, *rest):
+        assert not path.path.endswith(".hvpack")
+        return real(path, *rest)
+
+    real = read_file
+    monkeypatch.setattr("hangview.dumps.worker.read_file", here)
+    options = ReadOptions(cache=False, workers=1)
+    assert look(tmp_path / "x.hvpack", tmp_path / "rank_5", options=options).leads == look(job, options=options).leads
+
+
+def test_a_pack_that_ends_the_process_that_reads_it_is_one_line(job, tmp_path, monkeypatch):
+    packed(tmp_path / "x.hvpack", job)
+    monkeypatch.setattr(pool._Pool, "start", START_PROCESSES)
+    ending = "import os; import hangview.dumps.pack as pack; pack.read = lambda *_: os.abort(); "
+    monkeypatch.setattr(pool, "_BOOT", pool._BOOT.replace("; from", f"; {ending}from", 1))
+    found = look(tmp_path / "x.hvpack", job)
+    broken = [source for source in found.records.sources if source.path.endswith("x.hvpack")]
+    assert [source.status.value for source in broken] == ["unreadable"]
+    assert "the process that read it ended (SIGABRT)" in (broken[0].reason or "")
+    assert found.leads == look(job).leads
+
+
+def test_a_pack_that_may_not_be_read_is_missed(job, tmp_path, monkeypatch):
+    """Whatever it is called: its ranks are not there."""
+    packed(tmp_path / "dump_rank_1.hvpack", job)
+    (tmp_path / "empty.hvpack").write_bytes(b"")
+
+    def refuse(path, *args):
+        if str(path).endswith("1.hvpack"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *args)
+
+    real = os.open
+    monkeypatch.setattr(os, "open", refuse)
+    found = look(tmp_path / "dump_rank_1.hvpack", tmp_path / "empty.hvpack")
+    assert [(s.path.rpartition("/")[2], s.kind.value, s.status.value, s.reason) for s in found.records.sources] == [
+        ("dump_rank_1.hvpack", "other", "unreadable", "Permission denied"),
+        ("empty.hvpack", "other", "empty", "empty file (0 bytes)"),
+    ]

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
 from hangview.dumps.decode.known import Known
+from hangview.dumps.kinds import PACK
 from hangview.dumps.read import failed
 from hangview.dumps.worker import READY, read_together
 from hangview.schema import SourceStatus
@@ -42,6 +43,8 @@ TASK_BYTES = 8 << 20
 FIRST_FILES = 8
 _BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space})"
 _POLL = 0.1
+#: Threads take address space, which is limited, and a pack is read column by column.
+_POLARS = {"POLARS_MAX_THREADS": "1", "POLARS_ASYNC_THREAD_COUNT": "1"}
 
 
 class Cancelled(Exception):  # noqa: N818 - asked for
@@ -59,15 +62,20 @@ class _Worker:
 def read_all(files: Sequence[Found], options: ReadOptions, done: Done, cancelled: Callable[[], bool] = lambda: False) -> None:
     """Read ``files``, handing over results with ``done`` as they come: in any order, each file once, in the calling thread.
 
+    Packs are always read in another process: polars, which reads them, ends the program that it is in over some bytes that
+    somebody made up, or prints a backtrace on its screen.
+
     Raises :class:`Cancelled` soon after ``cancelled()`` says so. Never raises for what is in a file.
     """
     total = sum(found.size for found in files)
     number = _workers(options.workers, total)
-    if number:
+    apart = [found for found in files if number or found.path.endswith(PACK)]
+    if apart:
+        here = [found for found in files if not number and not found.path.endswith(PACK)]
         with contextlib.ExitStack() as stack:
             pool = _Pool(options.limits, stack)
-            if pool.start(number):
-                files = pool.run(_tasks(files, number), done, cancelled)
+            if pool.start(number or 1):
+                files = [*here, *pool.run(_tasks(apart, number or 1), done, cancelled)]
     known = Known(options.limits)
     for found in files:
         if cancelled():
@@ -132,7 +140,7 @@ class _Pool:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **_POLARS},
                 )
             except BaseException:
                 here.close()

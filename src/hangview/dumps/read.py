@@ -61,9 +61,9 @@ def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple
             form = form_of(head)
             if not head:
                 return (failed(found, SourceStatus.EMPTY, "empty file (0 bytes)"),)
-            if form is Form.PARQUET or found.path.endswith(PACK):
+            if found.path.endswith(PACK):
                 return _members(found, file, limits)
-            if form in (Form.TEXT, Form.OTHER) and not says_dump(_name(found)):
+            if form in (Form.TEXT, Form.OTHER, Form.PARQUET) and not says_dump(_name(found)):
                 return (_no_dump(found, form),)
             packed = form in PACKED
             limit = limits.unpacked_bytes if packed else limits.file_bytes
@@ -174,6 +174,7 @@ def _no_dump(found: Found, form: Form) -> FileRead:
     if form is Form.TEXT and says_log(_name(found)):
         return FileRead(found, SourceKind.LOG, SourceStatus.READ)
     what = "text, not a flight-recorder dump" if form is Form.TEXT else "not a flight-recorder dump"
+    what += f"; a pack by its name ends in {PACK}" if form is Form.PARQUET else ""
     return FileRead(found, SourceKind.OTHER, SourceStatus.IGNORED, what)
 
 

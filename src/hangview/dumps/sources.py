@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hangview.dumps.decoded import DAMAGED
-from hangview.dumps.kinds import says_dump, strip_suffixes
+from hangview.dumps.kinds import PACK, says_dump, strip_suffixes
 from hangview.dumps.names import BY_NAME, Named, attempt_of, name_files, shape
 from hangview.producers import Completion
 from hangview.schema import Source, SourceKind, SourceStatus
@@ -109,6 +109,8 @@ def _source(place: Place, known: _Known) -> Source:
     if file.kind is SourceKind.LOG:
         return base
     if place.decoded is None or place.facts is None:
+        if file.found.shown.endswith(PACK) and file.status is not SourceStatus.IGNORED:
+            return replace(base, kind=SourceKind.OTHER)  # a pack that could not be read, for whatever reason
         if not _claims(place, known):
             if file.status is SourceStatus.GROWING or (
                 file.kind is SourceKind.OTHER and file.status is not SourceStatus.IGNORED

@@ -29,11 +29,11 @@ READY = "ready"
 
 
 def read_together(files: Sequence[Found], limits: Limits, known: Known | None = None) -> list[tuple[FileRead, ...]]:
-    """Read files one by one; those that could be decoded share their tables."""
+    """Read files one by one; those that could be decoded share their tables. The dumps of a pack do so already."""
     results = [read_file(found, limits, known) for found in files]
-    decoded = [result.decoded for group in results for result in group if result.decoded is not None]
+    decoded = [result.decoded for group in results for result in group if result.decoded is not None and not result.pack]
     shared = iter(share_tables(decoded))
-    return [tuple(r if r.decoded is None else replace(r, decoded=next(shared)) for r in group) for group in results]
+    return [tuple(r if r.decoded is None or r.pack else replace(r, decoded=next(shared)) for r in group) for group in results]
 
 
 def serve(handle: int, address_space: int) -> None:
@@ -56,9 +56,9 @@ def serve(handle: int, address_space: int) -> None:
 
 
 def _narrow(file: FileRead) -> FileRead:
-    """The same with columns that take little room on their way, and afterwards."""
+    """The same with columns that take little room on their way, and afterwards. Out of a pack they are narrow."""
     decoded = file.decoded
-    if decoded is None:
+    if decoded is None or file.pack:
         return file
     return replace(file, decoded=replace(decoded, columns=narrow(decoded.columns, decoded.count)))
 
