@@ -227,3 +227,58 @@ def test_what_is_said_at_the_end_is_true_at_the_end(tmp_path):
         terminal.press("q")
         assert terminal.finish() == 1
         assert b"empty" not in terminal.raw
+
+
+DEAD = """
+import sys, threading
+import hangview.loading, hangview.tui.memory, hangview.worksheet.files, hangview.worksheet.drafts, hangview.worksheet.store
+never = threading.Event()
+def hang(*_, **__):
+    never.wait()
+look = hangview.loading.Session.look
+looks = []
+def look_once(*args, **options):
+    looks.append(1)
+    return look(*args, **options) if len(looks) == 1 else hang()
+hangview.loading.Session.look = look_once
+hangview.tui.memory.load = hangview.tui.memory.save = hang
+hangview.worksheet.files.replace_file = hangview.worksheet.files.private_folder = hang
+hangview.worksheet.drafts.read_draft = hang
+hangview.worksheet.store.SheetStore.drafts = hang
+from hangview.cli import run
+sys.exit(run(["--no-watch", %r]))
+"""
+
+
+def test_a_dead_file_server_holds_no_key_and_no_end():
+    """Every look after the first, and everything in the home directory, never comes back; the screen answers and ends."""
+    with Terminal([sys.executable, "-c", DEAD % HANG], size=(120, 40)) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("r")
+        terminal.press("h")
+        terminal.wait_for("3 call 39")
+        terminal.press("w")
+        terminal.wait_for("[keys]")
+        terminal.press("\tlost and found")
+        terminal.wait_for("lost and found")
+        terminal.press("\x1bq")
+        terminal.wait_for("3 call 39")
+        terminal.press("\x11")
+        assert terminal.finish() == 1
+        assert terminal.restored()
+
+
+def test_suspending_gives_the_shell_back_and_the_screen_comes_again():
+    with Terminal(["sh", "-mc", f"{shlex.join([*RUN, '--no-watch', HANG])}; echo gone; read x; fg; echo code $?"]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("h")
+        terminal.press("\x1a")
+        terminal.wait_for(lambda: b"gone" in terminal.raw)
+        assert terminal.restored()
+        before = len(terminal.raw)
+        terminal.screen.reset()
+        terminal.press("\r")
+        terminal.wait_for(lambda: answered(terminal) and "?:help" in terminal.text())
+        assert b"\x1b[?1049h" in terminal.raw[before:]
+        terminal.press("q")
+        terminal.wait_for(lambda: b"code 1" in terminal.raw)

@@ -22,6 +22,7 @@ class Where(StrEnum):
     PALETTE = "commands"
     DIALOG = "dialogs"
     QUESTION = "questions"
+    COMPARE = "comparison"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Action:
 
 
 _MOVING = (Where.GRID, Where.LIST, Where.TEXT)
+_BOTH = (Where.EVERYWHERE, Where.COMPARE)
 
 
 def _move(name: str, keys: tuple[str, ...], text: str, where: tuple[Where, ...] = _MOVING) -> Action:
@@ -61,8 +63,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("previous_problem", ("E",), "previous problem rank", "previous rank of this lane with a problem"),
     Action("next_change", ("greater_than_sign",), "next change", "next change of state in the row"),
     Action("previous_change", ("less_than_sign",), "previous change", "previous change of state in the row"),
-    Action("details", ("enter",), "details", "deeper: call, entry, stack, source, rank; in a list: go there", footer=2),
-    Action("back", ("escape",), "back", "one level back; clears a search", footer=9),
+    Action(
+        "details", ("enter",), "details", "deeper: call, entry, stack, source, rank; in a list: go there", footer=2, where=_BOTH
+    ),
+    Action("back", ("escape",), "back", "one level back; clears a search", footer=9, where=_BOTH),
     Action(
         "search",
         ("slash",),
@@ -85,8 +89,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane_details", ("3",), "details pane", "the call, and what lies below it", method="pane(3)"),
     Action("pane_findings", ("4",), "findings", "all findings with their evidence", method="pane(4)", footer=6),
     Action("pane_waits", ("5",), "waits", "who waits for whom, leads at the top", method="pane(5)"),
-    Action("next_pane", ("tab",), "next pane", "next pane"),
-    Action("previous_pane", ("shift+tab",), "previous pane", "previous pane"),
+    Action("next_pane", ("tab",), "next pane", "next pane", where=_BOTH),
+    Action("previous_pane", ("shift+tab",), "previous pane", "previous pane", where=_BOTH),
     Action(
         "worksheet",
         ("w",),
@@ -99,7 +103,7 @@ ACTIONS: tuple[Action, ...] = (
         "send_finding", ("W",), "finding to worksheet", "put the current finding into the worksheet", method="app.send_finding"
     ),
     Action("save", ("s",), "save worksheet", "save the worksheet as markdown", method="app.save"),
-    Action("copy", ("y",), "copy", "copy what the pane shows: to the terminal (OSC 52) and to a file"),
+    Action("copy", ("y",), "copy", "copy what the pane shows: to the terminal (OSC 52) and to a file", where=_BOTH),
     Action("look_again", ("r",), "look again", "look at the files again now", method="app.look_again"),
     Action("pause", ("equals_sign",), "pause watching", "stop or go on looking at the files by itself", method="app.pause"),
     Action(
@@ -110,19 +114,27 @@ ACTIONS: tuple[Action, ...] = (
         palette=False,
         method="app.palette",
     ),
-    Action("help", ("question_mark", "f1"), "help", "keys, glyphs and words", footer=4, method="app.help"),
+    Action("help", ("question_mark", "f1"), "help", "keys, glyphs and words", footer=4, method="app.help", where=_BOTH),
     Action("sources", ("i",), "files", "every file that was looked at, and what became of it"),
-    Action("mouse", ("f2",), "mouse", "mouse on or off", method="app.mouse"),
-    Action("theme", ("f3",), "theme", "the next theme: dark, light, high contrast", method="app.theme"),
-    Action("ascii", ("f6",), "ASCII", "draw with ASCII alone, or with Unicode"),
-    Action("redraw", ("ctrl+l",), "redraw", "draw the whole screen anew, when something else wrote on it", method="app.redraw"),
-    Action("suspend", ("ctrl+z",), "suspend", "to the shell; fg comes back", method="app.suspend_process"),
+    Action("mouse", ("f2",), "mouse", "mouse on or off", method="app.mouse", where=_BOTH),
+    Action("theme", ("f3",), "theme", "the next theme: dark, light, high contrast", method="app.theme", where=_BOTH),
+    Action("ascii", ("f6",), "ASCII", "draw with ASCII alone, or with Unicode", where=_BOTH),
+    Action(
+        "redraw",
+        ("ctrl+l",),
+        "redraw",
+        "draw the whole screen anew, when something else wrote on it",
+        method="app.redraw",
+        where=_BOTH,
+    ),
+    Action("suspend", ("ctrl+z",), "suspend", "to the shell; fg comes back", method="app.suspend_process", where=_BOTH),
     Action(
         "leave",
         ("q", "ctrl+c"),
         "back, then quit",
         "one level back; at the top: quit, with a word about an unsaved worksheet",
         footer=10,
+        where=_BOTH,
     ),
     Action(
         "quit",
@@ -145,6 +157,15 @@ ACTIONS: tuple[Action, ...] = (
     _move("bottom", ("G", "ctrl+end"), "last row"),
     _move("row_start", ("home", "0", "circumflex_accent"), "first seq", (Where.GRID,)),
     _move("row_end", ("end", "dollar_sign"), "last seq", (Where.GRID,)),
+    Action(
+        "next_difference",
+        ("n",),
+        "next difference",
+        "the next difference, the most telling first",
+        (Where.COMPARE,),
+        palette=False,
+    ),
+    Action("previous_difference", ("N",), "previous", "the difference before", (Where.COMPARE,), palette=False),
     Action("accept", ("enter",), "go", "take what was typed", (Where.PROMPT,), palette=False),
     Action("cancel", ("escape",), "leave", "leave without a change", (Where.PROMPT,), palette=False),
     Action("close", ("escape", "q", "question_mark", "f1", "ctrl+c"), "close", "close", (Where.DIALOG,), palette=False),

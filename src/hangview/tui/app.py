@@ -19,6 +19,7 @@ from hangview.tui.ending import Ending
 from hangview.tui.live import LiveKeys
 from hangview.tui.main.base import REST
 from hangview.tui.main.screen import MainScreen
+from hangview.tui.patience import within
 from hangview.tui.text.common import seconds
 from hangview.tui.text.help import help_lines
 from hangview.tui.thrift import Shown
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hangview.incident import Incident
     from hangview.tui import UiOptions
     from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
+    from hangview.tui.memory import Memory, Recalled
     from hangview.tui.worksheet.screen import WorksheetScreen
     from hangview.worksheet.store import SaveResult
 
@@ -64,6 +66,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         incident: Incident | None = None,
         rest: float = REST,
         driver: type[Driver] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         # The filter that drops colours is chosen in App.__init__, so that has to be known before it.
         super().__init__(driver_class=driver, ansi_color=None if colours else True)
@@ -77,6 +80,8 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._make_looker = looker
         self._looker: Looker | None = None
         self._first = incident
+        self._memory = memory
+        self._touched = False  #: a key was pressed
         self._progress = ""
         self._ending = Ending(lambda number: self.end(128 + number), self.keep)
         self._mouse_on = ui.mouse
@@ -93,13 +98,30 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self._ending.arm()
-        self.app_resume_signal.subscribe(self, lambda _: self._shown.forget(), immediate=True)
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
         if self._first is not None:
-            self.call_after_refresh(self.main.take, self._first, final=True)
+            self.call_after_refresh(self._take_first, self._first)
         if self._make_looker is not None:
             self._looker = self._make_looker(self.post_message)
             self._looker.start()
             self.set_interval(10, self._say_activity)
+
+    def _take_first(self, incident: Incident) -> None:
+        self.main.take(incident, final=True)
+        self._ask_memory(incident)
+
+    def _ask_memory(self, incident: Incident) -> None:
+        if self._memory is not None and not self._touched:
+            self._memory.recall(incident, self.post_message)
+
+    def on_recalled(self, event: Recalled) -> None:
+        if self._touched:
+            return  # who has begun to look round is not moved
+        if event.what is not None:
+            self.main.recall(event.what)
+        elif event.first and not self.main.ui.tour:
+            keys = f"{self.live('help')} lists the keys, {self.live('palette')} finds commands"
+            self.main.say(f"new here? {keys}, hangview demo --tour shows the way round")
 
     def on_unmount(self) -> None:
         self._ending.disarm()
@@ -119,6 +141,7 @@ class HangviewApp(App[int], inherit_bindings=False):
             if self._ended:
                 return  # typed ahead while the screens close: there is nothing left that could answer
             self.main.following = False  # from now on nothing moves but by hand
+            self._touched = True
             if not isinstance(event, MouseDown):
                 await self._ahead.take(event)
                 return
@@ -154,6 +177,10 @@ class HangviewApp(App[int], inherit_bindings=False):
         if event.final:
             self._progress = ""
         self.main.take(event.incident, final=event.final)
+        if before is None or self.main.asks_memory:
+            self.main.asks_memory = not event.final
+            if event.final:
+                self._ask_memory(event.incident)
         if self._sheet is not None and event.final:
             self._sheet.update_incident(event.incident)
         self._say_activity()
@@ -302,7 +329,10 @@ class HangviewApp(App[int], inherit_bindings=False):
         """Keep the draft, stop the threads and go; a look that is still going on is left to its daemon thread."""
         self._ended = True
         self._ahead.drop()
-        self.keep()
+        within(self.keep, 1.0)
+        what = self.main.remembered() if self.main.is_mounted else None
+        if self._memory is not None and what is not None and self.main.incident is not None:
+            self._memory.keep(self.main.incident, what)
         if self._looker is not None:
             self._looker.stop()
         self.exit(code, return_code=code)
@@ -315,7 +345,7 @@ class HangviewApp(App[int], inherit_bindings=False):
     def _fatal_error(self) -> None:
         """A fault of ours: no traceback on the screen; ``start`` raises it again and the command line says one line."""
         self._ended = True
-        self.keep()
+        within(self.keep, 1.0)
         if self._looker is not None:
             self._looker.stop()
         self._close_messages_no_wait()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from platformdirs import user_state_dir
 
+from hangview.tui.patience import within
+
 #: Terminals cut or ignore longer OSC 52 requests (xterm and tmux near 75 kB of base64).
 MOST_OSC52 = 50_000
 
@@ -30,16 +32,19 @@ def state_folder() -> Path:
 
 def keep(text: str) -> Copied:
     """Write ``text`` to ``copied.txt`` in the state folder and, inside tmux, to tmux's paste buffer. Never raises."""
-    path: Path | None = state_folder() / "copied.txt"
-    trouble = ""
-    try:
-        assert path is not None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        trouble = f"{path}: {error.strerror or error}"
-        path = None
-    return Copied(path, _to_tmux(text), trouble)
+    path = state_folder() / "copied.txt"
+    troubles: list[str] = []
+
+    def write() -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            troubles.append(f"{path}: {error.strerror or error}")
+
+    if not within(write):
+        troubles.append(f"{path}: the disk does not answer")
+    return Copied(None if troubles else path, _to_tmux(text), "".join(troubles))
 
 
 def _to_tmux(text: str) -> bool:

@@ -11,11 +11,15 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from textual.message import Message
+
 from hangview.text import fold_ranks, parse_ranks
+from hangview.tui.patience import beside, within
 from hangview.worksheet.drafts import draft_folder
 from hangview.worksheet.files import private_folder, replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from hangview.incident import Incident
@@ -108,3 +112,34 @@ def marks_text(ranks: frozenset[int]) -> str:
 
 def marks_of(text: str) -> frozenset[int]:
     return frozenset(parse_ranks(text)) if text else frozenset()
+
+
+class Recalled(Message):
+    """What was kept of an incident; ``first``: nothing was ever kept, so this may be a new user."""
+
+    def __init__(self, what: Remembered | None, *, first: bool) -> None:
+        super().__init__()
+        self.what, self.first = what, first
+
+
+class Memory:
+    """Reads and writes in threads: a home directory on a dead file server must not hold a key, or the end."""
+
+    def __init__(self, folder: Path, *, keeps: bool = True) -> None:
+        """``keeps`` False reads and writes no place, and only tells whether somebody is new."""
+        self._folder = folder
+        self._keeps = keeps
+
+    def recall(self, incident: Incident, post: Callable[[Message], object]) -> None:
+        """``post`` a :class:`Recalled` once it is read, from another thread."""
+
+        def read() -> None:
+            first = not self._folder.exists()
+            post(Recalled(load(path_of(self._folder, incident)) if self._keeps else None, first=first))
+
+        beside(read)
+
+    def keep(self, incident: Incident, what: Remembered) -> None:
+        """Write it, and do not wait long for that: it is a comfort, and the user wants to leave."""
+        if self._keeps:
+            within(lambda: save(path_of(self._folder, incident), what), 0.5)

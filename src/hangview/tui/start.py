@@ -29,7 +29,9 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
         del os.environ["NO_COLOR"]  # set but empty means colours (no-color.org); textual would take it as set
     from hangview.tui import escape
     from hangview.tui.app import HangviewApp
+    from hangview.tui.copying import state_folder
     from hangview.tui.looker import Looker
+    from hangview.tui.memory import Memory
 
     escape.install()
     app = HangviewApp(
@@ -39,6 +41,7 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
         ascii_only=wants_ascii(os.environ) if ui.ascii is None else ui.ascii,
         colours="NO_COLOR" not in os.environ,
         looker=lambda post: Looker(paths, options, ui, post),
+        memory=Memory(state_folder(), keeps=not ui.demo),
     )
     code = app.run(mouse=ui.mouse)
     if app.fault is not None:

@@ -53,6 +53,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.partial = False  #: more files of this look are still to be read
         self.activity = ""
         self.following = True
+        self.asks_memory = False  #: the first look is not at its end yet
         self.center = "grid"
         self.waiting_for_calls = False  #: the middle says what there is before the first call
         self.level = 0

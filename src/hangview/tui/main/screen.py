@@ -9,7 +9,7 @@ from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.copying import MOST_OSC52, keep, say
 from hangview.tui.grid.moves import MovableGrid
-from hangview.tui.main.stepping import SteppingScreen
+from hangview.tui.main.recalling import RecallingScreen
 from hangview.tui.place import Place, opening_of
 from hangview.tui.prose import plain
 from hangview.tui.prose_view import ChoiceView, ProseView
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PANES = {1: "groups", 2: "grid", 3: "details", 4: "findings", 5: "waits"}
 
 
-class MainScreen(SteppingScreen, inherit_bindings=False):
+class MainScreen(RecallingScreen, inherit_bindings=False):
     """Everything that can be pressed outside a dialog; the keys are in ``hangview.tui.actions``."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.EVERYWHERE)

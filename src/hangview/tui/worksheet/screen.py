@@ -13,6 +13,7 @@ from textual.screen import Screen
 from hangview.text import count
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.live import live_keys
+from hangview.tui.patience import beside, within
 from hangview.tui.prose import Line, Tone, clip, line
 from hangview.tui.text.help import sheet_help
 from hangview.tui.worksheet.bindings import bind, key_line
@@ -28,6 +29,7 @@ from hangview.worksheet.markdown import to_markdown
 from hangview.worksheet.model import repeat_key
 from hangview.worksheet.prefill import prefill
 from hangview.worksheet.session import Session
+from hangview.worksheet.store import DraftResult
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
 
     from hangview.incident import Finding, Incident
     from hangview.tui.worksheet.form import Edit
-    from hangview.worksheet.store import DraftResult, OpenResult, SaveResult, SheetStore
+    from hangview.worksheet.drafts import Draft
+    from hangview.worksheet.store import OpenResult, SaveResult, SheetStore
 
 #: Seconds from an edit to its draft on the disk, at most; leaving a field or the screen keeps it at once.
 KEEP_AFTER = 0.4
@@ -93,7 +96,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         label = self.session.sheet[key].label
         if self.is_mounted:
             self.call_later(self._show)
-        problem = self.flush()
+        problem = self._flush_soon()
         if self.session.sheet is before:
             return f"it is in the worksheet already: {label}"
         return f"sent to the worksheet: {label}" + (f"; {problem}" if problem else "")
@@ -107,6 +110,18 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         if made is not None:
             self._take(made)
         result = self.session.flush()
+        return result.message if result is not None else ""
+
+    def _flush_soon(self) -> str:
+        """The same from the loop, without waiting for ever: a home directory on a dead file server must not hold a key."""
+        results: list[DraftResult | None] = []
+        made = self._form.pending() if self._form is not None else None
+        if made is not None:
+            self._take(made)
+        done = within(lambda: results.append(self.session.flush()))
+        result = results[0] if results else None
+        if not done:
+            result = DraftResult(False, None, "the draft is not kept yet: the disk that it belongs on does not answer")
         if self._thread == threading.get_ident():
             self._stop_timer()
             self._heed(result)
@@ -146,15 +161,14 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.action_drafts(quiet=True)
 
     def on_screen_suspend(self) -> None:
-        self.flush()
+        self._flush_soon()
 
     def on_mount(self) -> None:
         self._thread = threading.get_ident()
 
     def on_unmount(self) -> None:
         self._thread = None  # nothing is left to show the outcome on
-        self.flush()
-        self.session.close()
+        within(lambda: (self.flush(), self.session.close()), 0.5)
 
     def _show(self) -> None:
         self.form.show(self.session.sheet)
@@ -226,7 +240,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         """Keep the draft from a thread: a network file system may take long, and typing must not wait for it."""
         self._stop_timer()
         if self.session.unkept:
-            self.run_worker(self._keep, thread=True, group="draft", exit_on_error=False)
+            beside(self._keep)
 
     def _keep(self) -> None:
         result = self.session.flush()
@@ -254,7 +268,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.action_close()
 
     def action_close(self) -> None:
-        self.flush()
+        self._flush_soon()
         self.app.pop_screen()
 
     def action_next_field(self) -> None:
@@ -342,7 +356,10 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self._show()
 
     def action_drafts(self, *, quiet: bool = False) -> None:
-        drafts = self.session.drafts()
+        found: list[tuple[Draft, ...]] = []
+        if not within(lambda: found.append(self.session.drafts())):
+            self.notify("earlier drafts cannot be looked for: the disk that they lie on does not answer", markup=False)
+        drafts = found[0] if found else ()
         if quiet:  # unasked only what holds somebody's words or findings
             given = prefill(self.session.incident).hypotheses
             drafts = tuple(draft for draft in drafts if draft.sheet.touched or draft.sheet.hypotheses > given)
@@ -369,7 +386,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         if at is None or self.mode is not Mode.TYPING:
             self.notify("go to a text field first", markup=False)
             return
-        self.flush()
+        self._flush_soon()
         field = self.session.sheet[at.key]
         try:
             with self.app.suspend():

@@ -1,0 +1,158 @@
+"""The place of the last time: kept whole or not at all, taken up again, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.tui import UiOptions, memory
+from hangview.tui.app import HangviewApp
+from hangview.tui.memory import Memory, Remembered
+from hangview.tui.place import Place
+from hangview.tui.prose import plain
+from tests.support import incidents
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
+
+LAST = Remembered(("2", "TP1", "4-7"), "collective", 3, 5, "4-6", "5", center="findings", level=1, answer="divergence: x")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """No threads: what is remembered is read before the next line of the test."""
+    monkeypatch.setattr(memory, "beside", lambda work: work())
+
+
+def app_on(incident: Incident, folder) -> HangviewApp:
+    return HangviewApp(incident.paths, UiOptions(), incident=incident, rest=0, memory=Memory(folder))
+
+
+async def session(incident: Incident, folder, *keys: str) -> HangviewApp:
+    """Open it, press the keys, quit."""
+    app = app_on(incident, folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press(*keys)
+        app.status = plain(app.main.prose("status").prose).strip()  # type: ignore[attr-defined]
+        app.place = app.main.place  # type: ignore[attr-defined]
+        app.ranks = [row.ranks for row in app.main.grid.rows]  # type: ignore[attr-defined]
+        app.pinned, app.unfolded = app.main.grid.pinned, app.main.grid.unfolded  # type: ignore[attr-defined]
+        await pilot.press("ctrl+q")
+    return app
+
+
+def test_what_was_saved_is_loaded(tmp_path):
+    path = memory.path_of(tmp_path, incidents.four_ranks())
+    assert memory.load(path) is None
+    assert memory.save(path, LAST) == ""
+    assert memory.load(path) == LAST
+    assert path.stat().st_mode & 0o077 == 0
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2}, {"seq": "1"}, {"seq": True}, {"group": ["a", "b"]}, {"group": [1, 2, 3]}, {"marks": "x-y"},
+        {"level": None}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_what_is_not_ours_is_not_there(tmp_path, change):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"version": 1, **asdict(LAST), **change}))
+    assert memory.load(path) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff\xfe", b"null", b"[" * 100_000, b" " * (memory.MOST_BYTES + 1)])
+def test_damage_is_not_there(tmp_path, data):
+    path = tmp_path / "x.json"
+    path.write_bytes(data)
+    assert memory.load(path) is None
+
+
+def test_a_disk_that_takes_nothing_is_a_reason(tmp_path):
+    (tmp_path / "places").write_text("in the way")
+    assert "places" in memory.save(tmp_path / "places" / "x.json", LAST)
+
+
+def test_only_so_many_are_kept_the_newest(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "MOST", 3)
+    for number in range(5):
+        path = tmp_path / "places" / f"{number}.json"
+        memory.save(path, LAST)
+        os.utime(path, (number, number))
+    memory.save(tmp_path / "places" / "last.json", LAST)
+    assert sorted(each.stem for each in (tmp_path / "places").iterdir()) == ["3", "4", "last"]
+
+
+async def test_the_same_incident_opens_where_it_was_left(tmp_path):
+    incident = incidents.eight_in_five_groups()
+    await session(incident, tmp_path, "n", "h", "h", "m", "k", "f", *"0,4", "enter")
+    second = await session(incident, tmp_path)
+    assert second.place == Place(3, "collective", 4, 4)
+    assert second.ranks == [(4,), (0,)]
+    assert second.status.startswith("where you were last time: rank 4 · DP0 4 · n goes to the finding")
+    assert second.main.filter_text == "0,4"
+    assert second.pinned == {0}
+
+
+async def test_panes_and_depth_come_back(tmp_path):
+    incident = incidents.four_ranks()
+    await session(incident, tmp_path, "u", "enter", "4")
+    second = await session(incident, tmp_path)
+    assert second.main.center == "findings"
+    assert second.unfolded
+    assert second.main.level == 1
+
+
+async def test_group_ids_may_be_others_the_next_time(tmp_path):
+    incident = incidents.eight_in_five_groups()
+    await session(incident, tmp_path, "h")
+    turned = replace(incident, groups=tuple(replace(each, id=each.id) for each in reversed(incident.groups)))
+    second = await session(turned, tmp_path)
+    assert second.place == Place(2, "collective", 5, 7)
+
+
+async def test_a_new_answer_comes_first(tmp_path):
+    """The files say something else by now: the cursor is at the new lead, and a line says so."""
+    incident = incidents.four_ranks()
+    await session(incident, tmp_path, "m", "h", "h")
+    newer = replace(incident, findings=(replace(incident.findings[0], summary="rank 3 ended"), *incident.findings[1:]))
+    second = await session(newer, tmp_path)
+    assert second.place == Place(0, "collective", 42, 3)
+    assert second.pinned == {3}
+    assert "the files say something else than last time" in second.status
+
+
+async def test_who_changed_nothing_is_told_nothing(tmp_path):
+    incident = incidents.four_ranks()
+    first = await session(incident, tmp_path / "state")
+    assert "new here?" in first.status
+    second = await session(incident, tmp_path / "state")
+    assert second.status.startswith("rank 3")
+
+
+async def test_the_hint_for_new_users_goes_away(tmp_path):
+    first = await session(incidents.four_ranks(), tmp_path / "state", "h")
+    assert first.status.startswith("rank 3")
+
+
+async def test_a_damaged_file_is_as_good_as_none(tmp_path):
+    incident = incidents.four_ranks()
+    await session(incident, tmp_path, "h")
+    memory.path_of(tmp_path, incident).write_text("{]")
+    second = await session(incident, tmp_path)
+    assert second.place == Place(0, "collective", 42, 3)
+
+
+async def test_nothing_is_kept_of_the_demo(tmp_path):
+    incident = incidents.four_ranks()
+    app = HangviewApp(incident.paths, UiOptions(demo=True), incident=incident, rest=0, memory=Memory(tmp_path, keeps=False))
+    async with app.run_test() as pilot:
+        await pilot.press("h", "ctrl+q")
+    assert not list(tmp_path.iterdir())
