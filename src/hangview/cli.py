@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from hangview._version import __version__
 from hangview.cli_completion import completion
@@ -244,17 +245,42 @@ def worksheet(
 @_output
 @click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
 @click.option("--no-logs", is_flag=True, help="Read dumps alone.")
+@click.option("--text", is_flag=True, help="Print the report, also on a terminal.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1 or 3 once a comparison is written.")
+@screen_options
 @reading_options
+@click.pass_context
 def compare_(
-    a: str, b: str, *, format_: str, output: str | None, everything: bool, no_logs: bool, exit_zero: bool, **reading: Any
+    ctx: click.Context,
+    /,
+    a: str,
+    b: str,
+    *,
+    format_: str,
+    output: str | None,
+    everything: bool,
+    no_logs: bool,
+    text: bool,
+    exit_zero: bool,
+    theme: str,
+    ascii_: bool | None,
+    mouse: bool,
+    **reading: Any,
 ) -> int:
     """Lay two dump sets side by side, a run before a change and one after it: where they stop agreeing.
 
-    Exits with 0 when every call that both hold agrees, 1 when one differs, 3 when no call is held by both.
+    On a terminal a screen opens; into a pipe, and with --text, --all, --format or -o, the report is printed. Exits with 0 when
+    every call that both hold agrees, 1 when one differs, 3 when no call is held by both.
     """
     options = read_options(logs=not no_logs, **reading)
     check_paths((a, b))
+    asked = text or everything or output is not None or ctx.get_parameter_source("format_") is ParameterSource.COMMANDLINE
+    if not asked and is_terminal("stdin", "stdout") and os.environ.get("TERM", "") not in ("", "dumb"):
+        from hangview.tui import UiOptions
+        from hangview.tui.compare import run as run_screen
+
+        code = run_screen(a, b, options, UiOptions(theme=theme, ascii=ascii_, mouse=mouse, keys=config_of(ctx)["keys"]))
+        return Exit.NO_HANG if exit_zero and code in (Exit.DIVERGENCE, Exit.NOTHING) else code
     one, other = _load((a,), options), _load((b,), options)
     from hangview.compare import Outcome, compare
 
@@ -278,6 +304,7 @@ def compare_(
 
 
 @cli.command(short_help="Open the screen over a bundled incident.")
+@click.option("--tour", is_flag=True, help="Lead through it, in eight key presses.")
 @screen_options
 @click.pass_context
 def demo(ctx: click.Context, /, **screen: Any) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.events import Key, MouseDown, Paste, Resize
+from textual.widgets import Input, TextArea
 
 from hangview.cli_errors import Exit, exit_code
 from hangview.text import count
@@ -23,6 +24,7 @@ from hangview.tui.patience import within
 from hangview.tui.text.common import seconds
 from hangview.tui.text.help import help_lines
 from hangview.tui.thrift import Shown
+from hangview.tui.tour import Tour
 from hangview.tui.typeahead import TypeAhead
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._looker: Looker | None = None
         self._first = incident
         self._memory = memory
+        self._tour = Tour() if ui.tour else None
         self._touched = False  #: a key was pressed
         self._progress = ""
         self._ending = Ending(lambda number: self.end(128 + number), self.keep)
@@ -109,10 +112,15 @@ class HangviewApp(App[int], inherit_bindings=False):
     def _take_first(self, incident: Incident) -> None:
         self.main.take(incident, final=True)
         self._ask_memory(incident)
+        self._begin_tour()
 
     def _ask_memory(self, incident: Incident) -> None:
         if self._memory is not None and not self._touched:
             self._memory.recall(incident, self.post_message)
+
+    def _begin_tour(self) -> None:
+        if self._tour is not None:
+            self.main.show_tour(self._tour.words(self.live))
 
     def on_recalled(self, event: Recalled) -> None:
         if self._touched:
@@ -142,11 +150,19 @@ class HangviewApp(App[int], inherit_bindings=False):
                 return  # typed ahead while the screens close: there is nothing left that could answer
             self.main.following = False  # from now on nothing moves but by hand
             self._touched = True
+            self._go_on_with_tour(event)
             if not isinstance(event, MouseDown):
                 await self._ahead.take(event)
                 return
         await super().on_event(event)
         await self._ahead.came_back(event)
+
+    def _go_on_with_tour(self, event: Event) -> None:
+        """After the key that the tour waits for, once it has done what it does."""
+        typing = isinstance(self.focused, Input | TextArea)
+        tour = self._tour
+        if tour is not None and isinstance(event, Key) and not typing and tour.press(event.key, self.live):
+            self.main.show_tour(tour.words(self.live))
 
     # Looking at files
 
@@ -181,6 +197,7 @@ class HangviewApp(App[int], inherit_bindings=False):
             self.main.asks_memory = not event.final
             if event.final:
                 self._ask_memory(event.incident)
+                self._begin_tour()
         if self._sheet is not None and event.final:
             self._sheet.update_incident(event.incident)
         self._say_activity()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hangview.incident import Finding, Incident
     from hangview.tui import UiOptions
     from hangview.tui.grid.plane import Plane
+    from hangview.tui.prose import Line
 
 #: Seconds that the cursor rests before the call pane follows it: a held key must not wait for a thousand cells each time.
 REST = 0.04
@@ -80,6 +81,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         with Horizontal(id="bottom"):
             yield Pane(ProseView(id="details"), id="details-pane")
             yield Pane(ProseView(id="finding"), id="finding-pane")
+        yield ProseView(id="tour")
         yield SingleLine(id="status")
         yield Prompt(id="prompt")
         yield KeyLine(id="keys")
@@ -133,6 +135,13 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         """A message in the status line; the next move of the cursor takes it away."""
         self.prose("status").show((line((text, Tone.KEY)),))
 
+    def show_tour(self, words: Line | None) -> None:
+        """What the tour says, in lines of their own; None ends it."""
+        view = self.prose("tour")
+        view.can_focus, view.display = False, words is not None
+        view.show((words,) if words is not None else ())
+        self.share_out()
+
     def set_ascii(self, ascii_only: bool) -> None:
         """Draw with ASCII alone, or not."""
         self.ascii = ascii_only
@@ -154,7 +163,10 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         drilled = self.level > 0 or self.focused is self.prose("details") or self.center == "findings"
         alone = self.center == "text"
         rows = len(self.grid.rows) if self.grid.unfolded else self.distinct + 1
-        layout = plan(width, height, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone)
+        tour = self.prose("tour")
+        taken = tour.rows_needed(width) if tour.display else 0
+        tour.styles.height = taken
+        layout = plan(width, height - taken, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone)
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
             view.show((line((f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}", Tone.LEAD)),))

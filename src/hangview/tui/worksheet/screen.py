@@ -110,6 +110,9 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         if made is not None:
             self._take(made)
         result = self.session.flush()
+        if self._thread == threading.get_ident():
+            self._stop_timer()
+            self._heed(result)
         return result.message if result is not None else ""
 
     def _flush_soon(self) -> str:
