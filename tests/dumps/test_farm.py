@@ -39,8 +39,7 @@ class Cluster:
         self.wait_for(self.file.exists)
         self.address: str = json.loads(self.file.read_text())["address"]
         self.workers = [self.worker() for _ in range(2)]
-        with distributed.Client(self.address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+        self.wait_for_workers(2)
 
     def start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(self.file), "--no-dashboard"]
@@ -50,6 +49,10 @@ class Cluster:
 
     def worker(self) -> subprocess.Popen[bytes]:
         return self.start("dask_worker", "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
+
+    def wait_for_workers(self, number: int) -> None:
+        with distributed.Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(number, timeout=60)
 
     @staticmethod
     def wait_for(there) -> None:
@@ -204,6 +207,20 @@ def test_what_a_worker_sends_is_not_believed(job):
     ):
         ((_, (row,)),) = farm._results((found,), part, Limits())
         assert (row.file.reason, row.file.opened) == (words, False)
+
+
+def test_a_worker_without_hangview_is_said_before_anything_is_read(steady, job, tmp_path, capsys, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['hangview'] = None\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    odd = steady.worker()
+    try:
+        steady.wait_for_workers(3)
+        code = cli.run(["pack", "--dask", steady.address, str(job), "-o", str(tmp_path / "x.hvpack")])
+    finally:
+        steady.kill(odd)
+    assert code == 3
+    assert f" has no hangview, and needs hangview {__version__} as it is here\n" in capsys.readouterr().err
+    assert not (tmp_path / "x.hvpack").exists()
 
 
 def test_no_scheduler_is_one_line(job, tmp_path, capsys, monkeypatch):

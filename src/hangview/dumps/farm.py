@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -52,11 +53,31 @@ def cluster(address: str) -> Iterator[Reader]:
         raise NoClusterError("--dask needs the module distributed: pip install 'hangview[dask]'") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here, in one line
     try:
-        client = Client(address, timeout=_CONNECT, set_as_default=False)
+        with warnings.catch_warnings(action="ignore"):  # of versions of Dask: the one that matters is asked for below
+            client = Client(address, timeout=_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise NoClusterError(f"--dask {address}: cannot be reached: {' '.join(str(error).split())}") from None
     with client:
+        for who, told in _versions(client):
+            if told != __version__:
+                raise NoClusterError(f"--dask {address}: {who} has {told}, and needs hangview {__version__} as it is here")
         yield lambda files, options, told: _Farm(client, options.limits, told).read(files)
+
+
+def _versions(client: Any) -> Iterator[tuple[str, str]]:
+    """Which hangview the scheduler and each worker have, in words where it is none."""
+
+    def version() -> str:  # goes there as it is, and not by its name: there may be no hangview to look it up in
+        try:
+            from hangview import __version__ as told
+        except ImportError:
+            return "no hangview"
+        return told
+
+    yield "its scheduler", client.run_on_scheduler(version)
+    for worker, told in client.run(version, on_error="return").items():
+        if isinstance(told, str):
+            yield f"worker {worker}", told  # else it has just ended
 
 
 class _Farm:
