@@ -42,6 +42,7 @@ PLACES: tuple[tuple[str, tuple[Action, ...]], ...] = (
     ("Commands", actions.actions_in(Where.PALETTE)),
     ("Dialogs", actions.actions_in(Where.DIALOG)),
     ("On the question whether to quit", actions.actions_in(Where.QUESTION)),
+    ("Comparison", actions.actions_in(Where.COMPARE)),
     ("Worksheet, outside of fields", sheet.FORM_ACTIONS),
     ("Worksheet, also inside fields", sheet.EVERYWHERE_ACTIONS),
     ("Worksheet: a field of one line", sheet.LINE_ACTIONS),

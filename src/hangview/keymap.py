@@ -133,6 +133,8 @@ def _places() -> dict[str, set[str]]:
     places: dict[str, set[str]] = {}
     for action in actions.ACTIONS:
         where: set[str] = {str(place) for place in action.where}
+        if where & {actions.Where.LIST, actions.Where.TEXT}:
+            where.add(actions.Where.COMPARE)
         if actions.Where.EVERYWHERE in action.where:
             where |= {str(place) for place in main}
         if actions.Where.ALWAYS in action.where:

@@ -63,3 +63,43 @@ def test_without_logs_only_dumps_are_read(capsys):
     having = json.loads(capsys.readouterr().out)
     assert without["differences"] == having["differences"]
     assert without["b"]["answer"] != having["b"]["answer"]
+
+
+@pytest.fixture
+def opened(monkeypatch) -> list[tuple[str, str]]:
+    """A terminal, and the sets for which a screen opens over it."""
+    from hangview.tui import compare as screen
+
+    sets: list[tuple[str, str]] = []
+
+    def run(a, b, _options, ui):
+        assert ui.theme == "light"
+        sets.append((a, b))
+        return 1
+
+    monkeypatch.setattr(screen, "run", run)
+    monkeypatch.setattr(cli, "is_terminal", lambda *_: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("HANGVIEW_THEME", "light")
+    return sets
+
+
+def test_on_a_terminal_a_screen_opens(opened, capsys):
+    assert cli.run(["compare", HEALTHY, SKIP]) == 1
+    assert cli.run(["compare", HEALTHY, SKIP, "--exit-zero"]) == 0
+    assert opened == [(HEALTHY, SKIP)] * 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("arguments", [["--text"], ["--all"], ["--format", "text"], ["--format", "json"], ["-o", "-"]])
+def test_who_asks_for_the_report_gets_it_on_a_terminal_too(arguments, opened, capsys):
+    assert cli.run(["compare", HEALTHY, SKIP, *arguments]) == 1
+    assert not opened
+    assert capsys.readouterr().out
+
+
+def test_a_dumb_terminal_gets_the_report(opened, capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    assert cli.run(["compare", HEALTHY, SKIP]) == 1
+    assert not opened
+    assert capsys.readouterr().out.startswith("DIFFERS FIRST")

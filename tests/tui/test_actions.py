@@ -14,6 +14,7 @@ from textual.widgets import Input
 import hangview.tui
 from hangview.tui.actions import ACTIONS, Where, actions_in, show_key, show_keys
 from hangview.tui.app import HangviewApp
+from hangview.tui.compare.screen import CompareScreen
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog, matching
@@ -40,6 +41,7 @@ PLACES: dict[Where, type] = {
     Where.PALETTE: PaletteDialog,
     Where.DIALOG: HelpDialog,
     Where.QUESTION: LeaveDialog,
+    Where.COMPARE: CompareScreen,
 }
 
 
@@ -94,6 +96,9 @@ def test_moves_do_not_hide_what_works_everywhere():
     everywhere = {key for action in actions_in(Where.EVERYWHERE) for key in action.keys}
     for place in (Where.ALWAYS, Where.GRID, Where.LIST, Where.TEXT):
         assert not everywhere & {key for action in actions_in(place) for key in action.keys}
+    compare = {key for action in actions_in(Where.COMPARE) for key in action.keys}
+    for place in (Where.ALWAYS, Where.LIST, Where.TEXT):
+        assert not compare & {key for action in actions_in(place) for key in action.keys}
 
 
 def test_keys_that_terminals_eat_are_not_used():

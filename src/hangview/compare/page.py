@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Lines of each part before the rest is counted instead; ``--all`` shows everything.
 DIFFERENCES, PARTS, DURATIONS, GROUPS = 8, 4, 6, 8
 RANK_PARTS = 12
+NO_CALL = "no call is held by both sets"
+DIFFERENCES_HEADING = "where they stop agreeing"
+DURATIONS_HEADING = "note: durations, medians over the records that hold one (no verdict rests on them)"
 MORE = "… {} more: hangview compare --all shows everything"
 
 #: A part of a page: a heading ("" for the answer) and its lines; a line of an indent belongs to the one above it.
@@ -34,7 +37,7 @@ def to_text(comparison: Comparison, *, everything: bool = False) -> str:
 def comparison_lines(comparison: Comparison, *, everything: bool = False) -> list[Line]:
     """The lines of the comparison, for a terminal or a pipe."""
     lines: list[Line] = []
-    for heading, block in _blocks(comparison, everything=everything):
+    for heading, block in blocks(comparison, everything=everything):
         if heading:
             lines += [Line(), Line(heading, "head")]
             lines += [Line(line.text, line.style, line.indent + 2, line.hang) for line in block]
@@ -46,7 +49,7 @@ def comparison_lines(comparison: Comparison, *, everything: bool = False) -> lis
 def to_markdown(comparison: Comparison, *, everything: bool = False) -> str:
     """The comparison as one markdown document with a title: the same words as the text."""
     lines = ["# hangview compare", ""]
-    for heading, block in _blocks(comparison, everything=everything):
+    for heading, block in blocks(comparison, everything=everything):
         if heading:
             lines += [f"## {heading[0].upper()}{heading[1:]}", ""]
         lines += [f"{' ' * line.indent}- {markup_free(' '.join(line.text.split()))}" for line in block]
@@ -57,11 +60,16 @@ def to_markdown(comparison: Comparison, *, everything: bool = False) -> str:
 def answer(comparison: Comparison) -> tuple[str, str]:
     """The label and the sentence that come first."""
     if comparison.outcome is Outcome.NOTHING:
-        return "NOT COMPARABLE", f"no call is held by both sets{_why_nothing(comparison)}"
+        return "NOT COMPARABLE", f"{NO_CALL}{_why_nothing(comparison)}"
     if comparison.outcome is Outcome.SAME:
         calls = sum(pair.compared + pair.messages for pair in comparison.groups)
-        return "NO DIFFERENCE", f"{count(calls, 'call')} that both sets hold agree{_scope(comparison)}"
+        return "NO DIFFERENCE", f"{agreeing_text(calls)}{_scope(comparison)}"
     return "DIFFERS FIRST", difference_text(comparison.differences[0], comparison.groups)
+
+
+def agreeing_text(calls: int) -> str:
+    """``"24 calls that both sets hold agree"``."""
+    return f"{count(calls, 'call')} that both sets hold agree"
 
 
 def difference_text(difference: Difference, groups: Sequence[Pair], names: tuple[str, str] = ("A", "B")) -> str:
@@ -94,11 +102,12 @@ def changed_text(comparison: Comparison) -> str:
     return f"{len(changed)} recorded conditions differ, so none of them explains a difference by itself: {names}"
 
 
-def _blocks(comparison: Comparison, *, everything: bool) -> Iterable[Block]:
+def blocks(comparison: Comparison, *, everything: bool) -> Iterable[Block]:
+    """The parts of the page in their order; those without a line are left out."""
     yield "", _answer(comparison)
     if comparison.differences:
         yield (
-            "where they stop agreeing",
+            DIFFERENCES_HEADING,
             _limited(_differences(comparison, everything=everything), DIFFERENCES, everything=everything),
         )
     if comparison.conditions:
@@ -113,10 +122,9 @@ def _blocks(comparison: Comparison, *, everything: bool) -> Iterable[Block]:
             _limited([[Line(line)] for line in unobserved], GROUPS, everything=everything),
         )
     if comparison.durations:
-        heading = "note: durations, medians over the records that hold one (no verdict rests on them)"
         lines = [[Line(duration_text(each, comparison.groups))] for each in comparison.durations]
-        yield heading, _limited(lines, DURATIONS, everything=everything)
-    yield "compared", _compared(comparison)
+        yield DURATIONS_HEADING, _limited(lines, DURATIONS, everything=everything)
+    yield "compared", compared_lines(comparison)
 
 
 def _answer(comparison: Comparison) -> list[Line]:
@@ -146,14 +154,14 @@ def _limited(blocks: Sequence[list[Line]], limit: int, *, everything: bool) -> l
 def _differences(comparison: Comparison, *, everything: bool) -> list[list[Line]]:
     """One block a difference; those of which every part says the same are one block, under the first of them."""
     if everything:
-        return [_difference(difference, comparison.groups, everything=True) for difference in comparison.differences]
+        return [difference_lines(difference, comparison.groups, everything=True) for difference in comparison.differences]
     alike: defaultdict[tuple[object, ...], list[Difference]] = defaultdict(list)
     for difference in comparison.differences:
         said = tuple((part.kind, part.a, part.b) for part in difference.parts)
         alike[difference.follows, difference.op, difference.moved, said].append(difference)
     blocks = []
     for shown, *rest in alike.values():
-        block = _difference(shown, comparison.groups, everything=False)
+        block = difference_lines(shown, comparison.groups, everything=False)
         if rest:
             calls = _names([call_name(difference, comparison.groups) for difference in rest])
             ranks = name_ranks({rank for difference in rest for rank in difference.ranks}, RANK_PARTS)
@@ -162,7 +170,8 @@ def _differences(comparison: Comparison, *, everything: bool) -> list[list[Line]
     return blocks
 
 
-def _difference(difference: Difference, groups: Sequence[Pair], *, everything: bool) -> list[Line]:
+def difference_lines(difference: Difference, groups: Sequence[Pair], *, everything: bool) -> list[Line]:
+    """A difference: its call and its kind, then, indented, how its ranks differ and what else there is to know."""
     when = "later on its ranks: " if difference.follows else ""
     word = difference.kind.value.replace("_", " ")
     lines = [Line(f"{when}{call_name(difference, groups)} ({word})", "lead" if not difference.follows else "")]
@@ -250,7 +259,8 @@ def duration_text(duration: Duration, groups: Sequence[Pair]) -> str:
     return f"{duration.op} of {groups[duration.pair].label}: {a}, {b}{ratio}"
 
 
-def _compared(comparison: Comparison) -> list[Line]:
+def compared_lines(comparison: Comparison) -> list[Line]:
+    """What the comparison rests on: ranks, groups and calls that both sets have."""
     matched = [pair for pair in comparison.groups if pair.a is not None and pair.b is not None]
     by = Counter(pair.matched_by for pair in matched)
     how = ", ".join(f"{number:,} by {rule}" for rule, number in by.most_common())

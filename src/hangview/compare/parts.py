@@ -29,6 +29,11 @@ _STATES = {
 }
 
 
+def state_word(state: CellState) -> str:
+    """What a comparison calls a state: whether the request is over, and how, as far as it is recorded."""
+    return _STATES.get(state, state.word)
+
+
 def parts_of(rows: Sequence[Mapping[str, Any]], a: Input, b: Input, pair: int, words: Sequence[Any]) -> tuple[Part, ...]:
     """The rows of one call, ascending by rank, as parts: the most telling first, then by the lowest rank."""
     found: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
@@ -59,7 +64,7 @@ def _text(row: Mapping[str, Any], suffix: str, side: Input, pair: int, words: Se
     if not row[f"there{suffix}"]:
         return _why_not(row, side, pair)
     code = CellState(row[f"reading{suffix}"])
-    state = _STATES.get(code, code.word)
+    state = state_word(code)
     said = ""
     if kind is DifferenceKind.OP:
         name = escape(side.incident.records.ops[row[f"op_index{suffix}"]].name)

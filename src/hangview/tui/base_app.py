@@ -1,0 +1,141 @@
+"""What every screen does with its terminal: themes and keys of the configuration, only changed cells sent, keys one after the
+other however fast they come, and a clean end whatever ends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.events import Key, MouseDown, Paste, Resize
+
+from hangview.tui.actions import Where
+from hangview.tui.bindings import bindings_for
+from hangview.tui.colours import THEMES, variables
+from hangview.tui.ending import Ending
+from hangview.tui.live import LiveKeys
+from hangview.tui.thrift import Shown
+from hangview.tui.typeahead import TypeAhead
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.binding import BindingType
+    from textual.driver import Driver
+    from textual.events import Event
+    from textual.screen import Screen
+
+    from hangview.tui import UiOptions
+
+
+class BaseApp(App[int], inherit_bindings=False):
+    """Who makes a screen of it says ``say``, ``code`` and ``close``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.ALWAYS)
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "hangview"
+
+    def __init__(self, ui: UiOptions, *, colours: bool = True, driver: type[Driver] | None = None) -> None:
+        # The filter that drops colours is chosen in App.__init__, so that has to be known before it.
+        super().__init__(driver_class=driver, ansi_color=None if colours else True)
+        self.animation_level = "none"
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = ui.theme
+        self.live = LiveKeys(dict(ui.keys))
+        self.set_keymap(self.live.for_textual)
+        self._ending = Ending(lambda number: self.end(128 + number), self.close)
+        self._mouse_on = ui.mouse
+        self._ahead = TypeAhead(self, super().on_event)
+        self._ended = False
+        self._shown = Shown()
+
+    def say(self, text: str) -> None:
+        """A message in the status line."""
+        raise AssertionError(f"nowhere to say {text}")
+
+    def code(self) -> int:
+        """What the process says when it ends by a key."""
+        raise AssertionError("no exit code")
+
+    def close(self) -> None:
+        """Stop the threads, wait for nobody."""
+
+    # The terminal
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(self.current_theme)
+
+    def on_mount(self) -> None:
+        self._ending.arm()
+        self.app_resume_signal.subscribe(self, self._back_from_the_shell, immediate=True)
+
+    def _back_from_the_shell(self, _app: App[object]) -> None:
+        self._shown.forget()
+
+    def on_unmount(self) -> None:
+        self._ending.disarm()
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, self._shown.thrifty(renderable))
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, Resize):
+            self._shown.forget()
+        if isinstance(event, Key | Paste | MouseDown) and not event.is_forwarded:
+            if self._ended:
+                return  # typed ahead while the screens close: there is nothing left that could answer
+            if not isinstance(event, MouseDown):
+                await self._ahead.take(event)
+                return
+        await super().on_event(event)
+        await self._ahead.came_back(event)
+
+    def action_redraw(self) -> None:
+        self._shown.forget()
+        self.refresh(layout=True)
+        self.screen.refresh(layout=True)
+
+    def action_theme(self) -> None:
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        without = " (NO_COLOR is set: no colour is drawn)" if self.no_color else ""
+        self.say(f"theme: {self.theme}{without} · --theme {self.theme}, or theme in the configuration, keeps it")
+
+    def action_mouse(self) -> None:
+        """Mouse reports on or off; the driver has no public way to change it while running."""
+        driver = self._driver
+        change = getattr(driver, "_disable_mouse_support" if self._mouse_on else "_enable_mouse_support", None)
+        if driver is None or change is None:
+            self.say("this terminal's driver cannot change the mouse")
+            return
+        self._mouse_on = not self._mouse_on
+        driver._mouse = True  # both ways do nothing for a driver that was started without a mouse
+        change()
+        driver._mouse = self._mouse_on
+        self.say("mouse on" if self._mouse_on else "mouse off: the terminal selects text again")
+
+    # The end
+
+    def action_quit_now(self) -> None:
+        self.end(self.code())
+
+    def action_leave_program(self) -> None:
+        self.end(self.code())
+
+    def end(self, code: int) -> None:
+        """Go; what still reads is left to its daemon thread."""
+        self._ended = True
+        self._ahead.drop()
+        self.close()
+        self.exit(code, return_code=code)
+
+    def _fatal_error(self) -> None:
+        """A fault of ours: no traceback on the screen; who started the app raises it again, the command line says one line."""
+        self._ended = True
+        self.close()
+        self._close_messages_no_wait()
+
+    @property
+    def fault(self) -> BaseException | None:
+        """The exception that ended the app, if one did."""
+        return self._exception

@@ -1,0 +1,345 @@
+"""The screen of a comparison: the answer, the groups, and beside them the call where the two sets part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Container, Horizontal
+from textual.screen import Screen
+
+from hangview.compare.call import has_lane
+from hangview.compare.standing import standings
+from hangview.incident import COLLECTIVE
+from hangview.text import count
+from hangview.tui.actions import ACTIONS, Where
+from hangview.tui.bindings import bindings_for
+from hangview.tui.compare.columns import ColumnsView
+from hangview.tui.compare.words import (
+    answer_lines,
+    call_of,
+    group_line,
+    group_lines,
+    group_title,
+    sets_lines,
+    step_text,
+    title_line,
+)
+from hangview.tui.copying import MOST_OSC52, keep, say
+from hangview.tui.layout import SMALLEST
+from hangview.tui.live import live_keys
+from hangview.tui.main.panes import Pane, SingleLine
+from hangview.tui.place import Place
+from hangview.tui.prose import Tone, line, plain, shorten_to
+from hangview.tui.prose_view import Choice, ChoiceView, ProseView
+from hangview.tui.text.details import LEVELS, details
+from hangview.tui.worksheet.bindings import key_line
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.events import Resize
+    from textual.widget import Widget
+
+    from hangview.compare.standing import GroupStanding
+    from hangview.incident import Incident
+    from hangview.tui.actions import Action
+    from hangview.tui.compare.reader import Both
+    from hangview.tui.prose import Prose
+
+#: From this width on the list stands beside the call, from this height on the banner has a line for each set.
+BESIDE, TALL = 110, 34
+#: The key of the item that is about the sets as a whole.
+SETS = "sets"
+_FOOTER = ("next_difference", "details", "next_pane", "help", "previous_difference", "back", "leave")
+
+
+def footer() -> tuple[Action, ...]:
+    """The actions of the key line, the most wanted first."""
+    by_id = {action.id: action for action in ACTIONS}
+    return tuple(by_id[name] for name in _FOOTER)
+
+
+class CompareScreen(Screen[None], inherit_bindings=False):
+    """``level`` is how far down the details are: 0 the two sides of the call, then its levels as on the main screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.COMPARE)
+    ESCAPE_TO_MINIMIZE = False
+    AUTO_FOCUS = "#groups"
+
+    def __init__(self, paths: tuple[str, str], *, ascii_only: bool) -> None:
+        super().__init__()
+        self.paths = paths
+        self.ascii = ascii_only
+        self.both: Both | None = None
+        self.trouble = ""
+        self.level = 0
+        self.number: int | None = None  #: the difference that is shown
+        self.order: dict[int, GroupStanding] = {}
+        self._reading = "reading"
+
+    def compose(self) -> ComposeResult:
+        yield ProseView(id="banner")
+        with Horizontal(id="main"):
+            yield Pane(ChoiceView(wrapped=False, id="groups"), id="groups-pane")
+            with Container(id="right"):
+                yield Pane(ColumnsView(id="call"), id="call-pane")
+                with Container(id="below"):
+                    yield Pane(ProseView(id="a"), id="a-pane")
+                    yield Pane(ProseView(id="b"), id="b-pane")
+        yield SingleLine(id="status")
+        yield SingleLine(id="keys")
+
+    def on_mount(self) -> None:
+        self.set_ascii(self.ascii)
+        self.show_all()
+
+    # Pieces
+
+    @property
+    def groups(self) -> ChoiceView:
+        return self.query_one("#groups", ChoiceView)
+
+    def prose(self, name: str) -> ProseView:
+        return self.query_one(f"#{name}", ProseView)
+
+    def pane(self, name: str) -> Pane:
+        return self.query_one(f"#{name}-pane", Pane)
+
+    @property
+    def chosen(self) -> GroupStanding | None:
+        """The group under the cursor; None for the line about the sets."""
+        key = self.groups.key
+        return self.order.get(key) if isinstance(key, int) else None
+
+    def set_ascii(self, ascii_only: bool) -> None:
+        """Draw with ASCII alone, or not."""
+        self.ascii = ascii_only
+        self.set_class(ascii_only, "-ascii")
+        for view in self.query(ProseView):
+            view.set_ascii(ascii_only)
+
+    def say(self, text: str) -> None:
+        """A message in the status line; the next move takes it away."""
+        self.prose("status").show((line((text, Tone.KEY)),))
+
+    # What is shown
+
+    def reads(self, name: str, done: int, total: int) -> None:
+        """So many files of a set were read."""
+        self._reading = f"reading {name}: {done:,} of {total:,}" if done < total else f"reading {name}: comparing ranks"
+        self.show_banner()
+
+    def fail(self, reason: str) -> None:
+        """A set cannot be read."""
+        self.trouble = reason
+        self.show_all()
+
+    def take(self, both: Both) -> None:
+        """Show a comparison, the cursor on what differs first."""
+        self.both = both
+        found = standings(both.comparison)
+        self.order = {each.pair: each for each in found}
+        whole = Choice(SETS, (line(("  both sets: conditions, what was compared", Tone.DIM)),))
+        self.groups.choose_from((whole, *(Choice(each.pair, (group_line(both.comparison, each),)) for each in found)))
+        self.number = 0 if both.comparison.differences else None
+        if found:
+            self.groups.choose(found[0].pair)
+        self.show_all()
+
+    def show_all(self) -> None:
+        """Everything, after anything has changed."""
+        self.show_banner()
+        self.share_out()
+        self.show_group()
+
+    def show_banner(self) -> None:
+        view = self.prose("banner")
+        width = max(1, self.size.width)
+        if self.both is None:
+            word = ("NOT READ  ", Tone.UNKNOWN) if self.trouble else ("READING  ", Tone.KEY)
+            text = self.trouble or f"no answer yet: {self._reading}"
+            view.show((title_line(self.paths), line(word, text, hang=10)))
+            return
+        tall = self.size.height >= TALL
+        lines = answer_lines(self.both.comparison, sides=tall)
+        most = (3, 2, 2, 2) if tall else (2, 1)
+        view.show((title_line(self.paths), *(shorten_to(each, width, rows) for each, rows in zip(lines, most, strict=True))))
+
+    def show_group(self) -> None:
+        """The call where the chosen group parts, or what lies below it."""
+        if self.both is None:
+            return
+        both, each = self.both, self.chosen
+        differing = sum(bool(one.differences) for one in self.order.values())
+        self.say_title("groups", f"{count(len(self.order), 'group')} · {differing:,} with a difference")
+        if each is None:
+            self.level, self.number = 0, None
+            self.say_title("call", "both sets")
+            self.query_one(ColumnsView).show_made(lambda _: sets_lines(both.comparison))
+        else:
+            number = self.number
+            self.say_title("call", group_title(both.comparison, each, number))
+            self.query_one(ColumnsView).show_made(lambda width: group_lines(both, each, number, width))
+            self._show_below(both, each)
+        self._show_status()
+
+    def _show_below(self, both: Both, each: GroupStanding) -> None:
+        if self.level == 0:
+            return
+        pair = both.comparison.groups[each.pair]
+        for name, incident, group in (("a", both.a, pair.a), ("b", both.b, pair.b)):
+            title, lines = self._details(incident, group.id if group is not None else None, each)
+            self.say_title(name, f"{name.upper()} · {title}")
+            self.prose(name).show(lines)
+
+    def _details(self, incident: Incident, group: int | None, each: GroupStanding) -> tuple[str, Prose]:
+        """A set's own view of the call, as its main screen would show it."""
+        assert self.both is not None
+        call = call_of(self.both.comparison, each.pair, self.number)
+        lane = call[0] if call is not None else COLLECTIVE
+        own = next((found for found in incident.groups if found.id == group), None)
+        if call is None or not has_lane(incident, own, lane):
+            return "nothing of it", (line(("this set has no such call", Tone.UNKNOWN)),)
+        ranks = self.both.comparison.groups[each.pair].ranks
+        if self.number is not None:
+            ranks = self.both.comparison.differences[self.number].parts[0].ranks
+        assert own is not None
+        return details(incident, Place(own.id, *call, ranks[0] if ranks else own.ranks[0]), self.level - 1)
+
+    def _show_status(self) -> None:
+        assert self.both is not None
+        comparison = self.both.comparison
+        if self.number is not None:
+            self.prose("status").show((line(step_text(comparison, self.number)),))
+        else:
+            self.prose("status").show((line(f"{count(len(comparison.differences), 'difference')} in all"),))
+
+    def say_title(self, name: str, title: str) -> None:
+        self.pane(name).say_title(title, ascii_only=self.ascii)
+
+    def share_out(self) -> None:
+        """Sizes of the panes for this terminal."""
+        width, height = self.size
+        fits = width >= SMALLEST[0] and height >= SMALLEST[1]
+        banner = self.prose("banner")
+        for name in ("main", "status", "keys"):
+            self.query_one(f"#{name}").display = fits
+        if not fits:
+            words = f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
+            banner.show((line((words, Tone.LEAD)),))
+            banner.styles.height = height
+            return
+        rows = banner.rows_needed(width)
+        banner.styles.height = rows
+        stacked = width < BESIDE
+        self.query_one("#main").set_class(stacked, "-stacked")
+        groups = self.pane("groups")
+        # Below the call two texts need the room: the list comes back when it is left.
+        groups.display = not (stacked and self.level > 0)
+        room = height - rows - 2
+        groups.styles.width = "1fr" if stacked else min(56, width // 3)
+        groups.styles.height = min(len(self.groups.choices) + 2, max(5, room // 3)) if stacked else "1fr"
+        self.pane("call").display = self.level == 0
+        self.query_one("#below").display = self.level > 0
+        keys = key_line(footer(), width, live=live_keys(self.app))
+        self.prose("keys").show((keys,))
+
+    def on_resize(self, event: Resize) -> None:
+        event.stop()
+        self.show_banner()
+        self.share_out()
+
+    # Keys
+
+    def action_next_difference(self) -> None:
+        self._step(1)
+
+    def action_previous_difference(self) -> None:
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        found = self.both.comparison.differences if self.both is not None else ()
+        if not found:
+            self.say("no difference to step to")
+            return
+        target = (0 if by > 0 else len(found) - 1) if self.number is None else self.number + by
+        self.number = target % len(found)
+        self.groups.choose(found[self.number].pair)
+        self.show_group()
+        if not 0 <= target < len(found):
+            self.say(f"difference {self.number + 1:,} of {len(found):,} (round the end)")
+
+    def on_choice_view_moved(self, event: ChoiceView.Moved) -> None:
+        event.stop()
+        each = self.chosen
+        self.number = each.differences[0] if each is not None and each.differences else None
+        self.show_group()
+
+    def on_choice_view_opened(self, event: ChoiceView.Opened) -> None:
+        event.stop()
+        self.action_details()
+
+    def action_details(self) -> None:
+        if self.both is None:
+            return
+        if self.chosen is None:
+            self.prose("call").focus()
+        elif self.level == len(LEVELS):
+            self.say(f"this is the last level: {live_keys(self.app)('back')} goes back up")
+        else:
+            self._go_to_level(self.level + 1)
+
+    def _go_to_level(self, level: int) -> None:
+        self.level = level
+        self.share_out()
+        self.show_group()
+        focused = self.focused
+        if focused is None or not focused.is_on_screen or not _displayed(focused):
+            (self.prose("a") if level else self.groups).focus()
+
+    def action_back(self) -> None:
+        if not self.go_back():
+            self.say(f"this is the top: {live_keys(self.app)('leave')} quits")
+
+    def go_back(self) -> bool:
+        """One level back; False at the top."""
+        if self.level > 0:
+            self._go_to_level(self.level - 1)
+        elif self.focused is not self.groups:
+            self.groups.focus()
+        else:
+            return False
+        return True
+
+    async def action_leave(self) -> None:
+        if not self.go_back():
+            await self.app.run_action("leave_program")
+
+    def action_next_pane(self) -> None:
+        self._tab(1)
+
+    def action_previous_pane(self) -> None:
+        self._tab(-1)
+
+    def _tab(self, step: int) -> None:
+        stops: list[Widget] = [view for name in ("groups", "call", "a", "b") if _displayed(view := self.query_one(f"#{name}"))]
+        at = stops.index(self.focused) if self.focused in stops else -1
+        stops[(at + step) % len(stops)].focus()
+
+    def action_copy(self) -> None:
+        """The pane with the focus, below the answer; the list stands for its call."""
+        view = self.focused if isinstance(self.focused, ProseView) and self.focused is not self.groups else self.prose("call")
+        text = plain((*self.prose("banner").prose, *view.prose))
+        sent = len(text) <= MOST_OSC52
+        if sent:
+            self.app.copy_to_clipboard(text)
+        self.say(say(keep(text), sent=sent))
+
+    def action_ascii(self) -> None:
+        self.set_ascii(not self.ascii)
+        self.show_all()
+
+
+def _displayed(view: Widget) -> bool:
+    """Whether it and everything around it is shown."""
+    return all(node.display for node in (view, *(each for each in view.ancestors if isinstance(each, Pane | Container))))
