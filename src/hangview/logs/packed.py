@@ -22,8 +22,17 @@ _STEP = 1 << 16
 _WITH_HEADER = 31
 
 
-class _Reader(Protocol):
+class Unpacked(Protocol):
+    """A stream of unpacked bytes. Reading raises ``EOFError`` where a log ends early, ``OSError`` or ``zlib.error`` for damage."""
+
     def read(self, size: int, /) -> bytes: ...
+
+
+def unpacked(file: BinaryIO) -> Unpacked:
+    """The bytes in a compressed log, which is at its start. Raises ``OSError`` when the optional module for zstd is missing."""
+    head = file.read(4)
+    file.seek(0)
+    return _Gzip(file) if head.startswith(GZIP) else _zstd(file)
 
 
 class PackedLog:
@@ -37,9 +46,7 @@ class PackedLog:
         self.size = 0
         self.lines = 0
         self.problem: str | None = None
-        head = file.read(4)
-        file.seek(0)
-        self._reader: _Reader = _Gzip(file) if head.startswith(GZIP) else _zstd(file)
+        self._reader = unpacked(file)
 
     def small(self) -> list[RawLine] | None:
         """All lines, if the log is small enough to be read whole; then there is nothing left to iterate over."""
@@ -109,7 +116,7 @@ def _split(text: bytes, offset: int, number: int) -> Iterator[RawLine]:
 class _Rest:
     """A reader with bytes that were already taken put back."""
 
-    def __init__(self, data: bytes, inner: _Reader) -> None:
+    def __init__(self, data: bytes, inner: Unpacked) -> None:
         self._data = data
         self._inner = inner
 
@@ -144,7 +151,7 @@ class _Gzip:
                 return data
 
 
-def _zstd(file: BinaryIO) -> _Reader:
+def _zstd(file: BinaryIO) -> Unpacked:
     """Raises ``OSError`` when the optional module is missing."""
     try:
         import zstandard
