@@ -22,6 +22,7 @@ from hangview.setting_types import Flag
 from hangview.settings import SETTINGS
 from hangview.tui import actions
 from hangview.tui.actions import Action, Where, show_keys
+from hangview.tui.log.keys import LOG_ACTIONS
 from hangview.tui.worksheet import keys as sheet
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ PLACES: tuple[tuple[str, tuple[Action, ...]], ...] = (
     ("Dialogs", actions.actions_in(Where.DIALOG)),
     ("On the question whether to quit", actions.actions_in(Where.QUESTION)),
     ("Comparison", actions.actions_in(Where.COMPARE)),
+    ("Log of a rank", LOG_ACTIONS),
     ("Worksheet, outside of fields", sheet.FORM_ACTIONS),
     ("Worksheet, also inside fields", sheet.EVERYWHERE_ACTIONS),
     ("Worksheet: a field of one line", sheet.LINE_ACTIONS),

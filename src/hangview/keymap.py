@@ -72,9 +72,10 @@ class Keys(Type):
 def all_actions() -> dict[str, Action]:
     """Every action by its id, of the main screen first."""
     from hangview.tui.actions import ACTIONS
+    from hangview.tui.log.keys import LOG_ACTIONS
     from hangview.tui.worksheet.keys import ACTIONS as SHEET_ACTIONS
 
-    return {action.id: action for action in (*ACTIONS, *SHEET_ACTIONS)}
+    return {action.id: action for action in (*ACTIONS, *LOG_ACTIONS, *SHEET_ACTIONS)}
 
 
 def key_name(key: str, action: str) -> str:
@@ -114,6 +115,7 @@ def _check_clashes(keys: Mapping[str, tuple[str, ...]], told: Iterable[str]) -> 
 def _places() -> dict[str, set[str]]:
     """Where each action works, in words that overlap where the actions can meet."""
     from hangview.tui import actions
+    from hangview.tui.log.keys import LOG_ACTIONS
     from hangview.tui.worksheet import keys as sheet
 
     main = {actions.Where.GRID, actions.Where.LIST, actions.Where.TEXT}
@@ -129,6 +131,7 @@ def _places() -> dict[str, set[str]]:
         "preview": sheet.PREVIEW_ACTIONS,
         "drafts": sheet.DRAFT_ACTIONS,
         "changes": sheet.CHANGE_ACTIONS,
+        "log": LOG_ACTIONS,
     }
     places: dict[str, set[str]] = {}
     for action in actions.ACTIONS:

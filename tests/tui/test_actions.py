@@ -20,6 +20,7 @@ from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog, matching
 from hangview.tui.grid.moves import MovableGrid
 from hangview.tui.live import LiveKeys, key_line
+from hangview.tui.log.keys import LOG_ACTIONS
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.prose import plain
@@ -55,7 +56,7 @@ def our_classes() -> Iterator[type[DOMNode]]:
 
 
 def test_classes_bind_only_what_the_table_says():
-    known = {(key, action.run) for action in ACTIONS for key in action.keys}
+    known = {(key, action.run) for action in (*ACTIONS, *LOG_ACTIONS) for key in action.keys}
     bound = set()
     for found in our_classes():
         merged = found._merged_bindings

@@ -115,6 +115,13 @@ ACTIONS: tuple[Action, ...] = (
         method="app.palette",
     ),
     Action("help", ("question_mark", "f1"), "help", "keys, glyphs and words", footer=4, method="app.help", where=_BOTH),
+    Action(
+        "open_log",
+        ("L",),
+        "log",
+        "the log of the rank under the cursor, at the line that matters",
+        method="app.open_log",
+    ),
     Action("sources", ("i",), "files", "every file that was looked at, and what became of it"),
     Action("mouse", ("f2",), "mouse", "mouse on or off", method="app.mouse", where=_BOTH),
     Action("theme", ("f3",), "theme", "the next theme: dark, light, high contrast", method="app.theme", where=_BOTH),

@@ -51,7 +51,7 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [
         "main/main.tcss", "main/prompt.tcss", "prose_view.tcss", "grid/grid.tcss", "grid/map.tcss", "dialogs/dialogs.tcss",
-        "worksheet/worksheet.tcss",  # read with the rest: a sheet that comes later has everything styled anew
+        "log/log.tcss", "worksheet/worksheet.tcss",  # read with the rest: a sheet that comes later has everything styled anew
     ]  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.ALWAYS)
     ENABLE_COMMAND_PALETTE = False
@@ -264,6 +264,17 @@ class HangviewApp(App[int], inherit_bindings=False):
     def _saved(self, result: SaveResult | None) -> None:
         if result is not None:
             self.main.say(f"worksheet: {result.message}")
+
+    # Logs
+
+    def action_open_log(self) -> None:
+        from hangview.tui.log.opening import log_screen
+
+        screen = log_screen(self.main)
+        if isinstance(screen, str):
+            self.main.say(screen)
+        else:
+            self.push_screen(screen)
 
     # Dialogs
 

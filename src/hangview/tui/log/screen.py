@@ -19,7 +19,8 @@ from hangview.tui.log.window import EMPTY, grown_above, grown_below, index_at
 from hangview.tui.log.words import head_line, log_help, status_words, trouble, why_line
 from hangview.tui.main.panes import SingleLine
 from hangview.tui.main.prompt import Prompt
-from hangview.tui.prose import Line, Tone, line
+from hangview.tui.prose import Line, Tone, line, shorten_to
+from hangview.tui.prose_view import ProseView
 from hangview.tui.worksheet.bindings import bind, key_line
 
 if TYPE_CHECKING:
@@ -86,13 +87,15 @@ class LogScreen(Screen[None], inherit_bindings=False):
         yield SingleLine(id="log-head")
         yield SingleLine(id="log-why")
         yield self._view
+        yield ProseView(id="log-whole")
         yield SingleLine(id="log-status")
         yield Prompt(id="log-prompt")
         yield SingleLine(id="log-keys")
 
     def on_mount(self) -> None:
-        for each in self.query(SingleLine):
+        for each in self.query(ProseView):
             each.set_ascii(self._ascii)
+            each.can_focus = False
         self.set_interval(PATIENCE, self._say_busy)
         self._open()
 
@@ -104,9 +107,16 @@ class LogScreen(Screen[None], inherit_bindings=False):
         keys = key_line(tuple(sorted((each for each in LOG_ACTIONS if each.footer), key=lambda each: each.footer)),
                         self.size.width, live=live_keys(self.app))  # fmt: skip
         self._line("log-keys", keys)
+        self.query_one("#log-whole").styles.height = self._whole_rows
+        self._show_whole()
         self._more()
 
     # Words
+
+    @property
+    def _whole_rows(self) -> int:
+        """Rows for the whole text of the line under the cursor."""
+        return min(6, self.size.height // 5)
 
     def _line(self, name: str, text: Line) -> None:
         self.query_one(f"#{name}", SingleLine).show((text,))
@@ -119,8 +129,15 @@ class LogScreen(Screen[None], inherit_bindings=False):
         self._line("log-head", head_line(self.target, self._at, len(self._targets), only=self.only, live=live_keys(self.app)))
         self._line("log-why", line((self._note, Tone.LEAD)) if self._note else why_line(self.target))
 
+    def _show_whole(self) -> None:
+        """The line under the cursor, wrapped: what stands behind the launcher's and the library's prefixes is what counts."""
+        text = line(self.row.text if self.row is not None else "")
+        width, rows = max(1, self.size.width), max(1, self._whole_rows)
+        self.query_one("#log-whole", ProseView).show((shorten_to(text, width - 2 * self._ascii, rows),))
+
     def _show_status(self) -> None:
         row = self.row
+        self._show_whole()
         used = row is not None and row.offset in self._view.used
         self._line("log-status", line(status_words(row, self._length, self._view.left, used=used)))
 
