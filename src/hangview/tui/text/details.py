@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.text.call import call_lines, call_title
 from hangview.tui.text.common import lane_name
 from hangview.tui.text.entry import entry_lines
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
 LEVELS = ("call", "entry", "stack", "source", "rank")
 
 
-def details(incident: Incident, place: Place, level: int, told: Finding | None = None) -> tuple[str, Prose]:
-    """Title and text of one level for the cell at ``place``; ``told`` is a finding that stands elsewhere on the screen."""
+def details(
+    incident: Incident, place: Place, level: int, told: Finding | None = None, *, width: int = 0, live: LiveKeys = USUAL
+) -> tuple[str, Prose]:
+    """Title and text of one level for the cell at ``place``; ``told`` is a finding that stands elsewhere on the screen.
+
+    ``width`` cells are there for it (0: not known), and ``live`` are the keys that it names.
+    """
     name = LEVELS[level]
     call = incident.view.call(place.group, place.lane, place.seq)
     if name == "call":
@@ -31,4 +37,6 @@ def details(incident: Incident, place: Place, level: int, told: Finding | None =
         return title, entry_lines(incident, call, place.rank)
     if name == "stack":
         return title, stack_lines(incident, call, place.rank)
-    return title, source_lines(incident, place.rank) if name == "source" else rank_lines(incident, place.rank)
+    if name == "source":
+        return title, source_lines(incident, place.rank)
+    return title, rank_lines(incident, place.rank, width, live)

@@ -5,25 +5,52 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.text import count, name_ranks
-from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line, pad
+from hangview.tui.live import USUAL, LiveKeys
+from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
 from hangview.tui.text.common import clock_time, lane_name
 
 if TYPE_CHECKING:
     from hangview.incident import Incident, Position
 
 SHOWN = 24
+#: Columns from which on what the dump says and what the log says stand beside each other.
+BESIDE = 110
+#: Of them for the dump: its table is wide, the lines of a log wrap.
+_DUMP = 0.58
+_BETWEEN = " │ "
+#: Cells that stay free at the end of each half: signs that take more of them where ASCII alone is drawn.
+_SLACK = 4
 
 
-def rank_lines(incident: Incident, rank: int) -> Prose:
-    lines = [
-        *_standing(incident, rank),
-        BLANK,
-        *_positions(incident, rank),
-        *_log(incident, rank),
-        BLANK,
-        *_newest(incident, rank),
-    ]
-    return tuple(lines)
+def rank_lines(incident: Incident, rank: int, width: int = 0, live: LiveKeys = USUAL) -> Prose:
+    """What is known of a rank, for a pane of ``width`` cells; 0: below each other, however wide it is."""
+    beside = width >= BESIDE and incident.logs is not None
+    standing, dump, newest = _standing(incident, rank), _dump(incident, rank, narrow=beside), _newest(incident, rank)
+    log = _log(incident, rank, live)
+    if beside:
+        return (*standing, BLANK, *_beside([*dump, BLANK, *newest], log, width))
+    return (*standing, BLANK, *dump, BLANK, *log, BLANK, *newest)
+
+
+def _dump(incident: Incident, rank: int, *, narrow: bool) -> list[Line]:
+    head = [line(("its dump says", Tone.HEAD))]
+    if rank not in incident.coverage.read:  # what stands here then comes from others' records and from logs
+        missing = incident.coverage.missing.get(rank, "none was found")
+        head = [line(("where it stands", Tone.HEAD), (f", without a dump of its own: {missing}", Tone.UNKNOWN))]
+    return [*head, *_positions(incident, rank, 14 if narrow else 28)]
+
+
+def _beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
+    """Two columns with a rule between them, each wrapped by itself."""
+    room = int((width - len(_BETWEEN)) * _DUMP)
+    one, other = wrap(left, room - _SLACK), wrap(right, width - len(_BETWEEN) - room - _SLACK)
+    rows = []
+    for at in range(max(len(one), len(other))):
+        first = one[at] if at < len(one) else BLANK
+        second = other[at] if at < len(other) else BLANK
+        gap = Span(" " * (room - first.width) + _BETWEEN, Tone.DIM)
+        rows.append(Line((*first.spans, gap, *second.spans)))
+    return rows
 
 
 def _standing(incident: Incident, rank: int) -> list[Line]:
@@ -53,11 +80,11 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
     return lines
 
 
-def _positions(incident: Incident, rank: int) -> list[Line]:
+def _positions(incident: Incident, rank: int, widest: int) -> list[Line]:
     positions = incident.view.positions(rank)
     if not positions:
         return [line(("no position in any group: nothing of this rank was recorded", Tone.UNKNOWN))]
-    named = min(28, max(len(lane_name(incident, each.group, each.lane)) for each in positions) + 2)
+    named = min(widest, max(len(lane_name(incident, each.group, each.lane)) for each in positions) + 2)
     lines = [line((f"{pad('group', named)}{'newest':>8} {'done':>8} {'open':>8} {'oldest':>8}  newest from", Tone.HEAD))]
     lines += [_position(incident, each, named) for each in positions[:SHOWN]]
     if len(positions) > SHOWN:
@@ -77,10 +104,11 @@ def _position(incident: Incident, each: Position, named: int) -> Line:
     )
 
 
-def _log(incident: Incident, rank: int) -> list[Line]:
+def _log(incident: Incident, rank: int, live: LiveKeys) -> list[Line]:
     """The log lines that bear on it, or that there are none."""
+    head = line(("its log says", Tone.HEAD))
     if incident.logs is None:
-        return [BLANK, line(("no log was read", Tone.UNKNOWN))]
+        return [head, line(("no log was read", Tone.UNKNOWN))]
     lines: list[Line] = []
     sources = incident.records.sources
     for end in incident.logs.ends:
@@ -102,8 +130,10 @@ def _log(incident: Incident, rank: int) -> list[Line]:
             )
             lines.append(item(f"{name}: requested {told.enqueued}, completed {told.completed}{out}"))
             lines.append(line((f"    {sources[told.line.source].path}:{told.line.number}  {told.line.text}", Tone.DIM), hang=4))
-    head = line(("its log says", Tone.HEAD))
-    return [BLANK, head, *lines] if lines else [BLANK, line(("no line of a log bears on this rank", Tone.UNKNOWN))]
+    if not lines:
+        lines = [line(("no line of a log bears on this rank", Tone.UNKNOWN))]
+    opens = [line((f"{live('open_log')} opens its log", Tone.DIM))] if incident.logs.logs else []
+    return [head, *lines, *opens]
 
 
 def _newest(incident: Incident, rank: int) -> list[Line]:
