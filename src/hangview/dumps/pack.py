@@ -285,7 +285,7 @@ def _row(
         or (listed and "dump" in one)
     ):
         raise ValueError("status")
-    if kind is SourceKind.LOG and not (listed and status is SourceStatus.IGNORED):
+    if kind is SourceKind.LOG:
         raise ValueError("log")  # it is not in here, and the path is not to be followed
     path, shown = _text(one["path"]), _text(one["shown"])
     size, mtime_ns, inode = (_number(one[name], _INT64) for name in ("size", "mtime_ns", "inode"))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     #: Reads all of the files, and hands over the rows of each with ``told`` as they come, in the calling thread.
     Reader = Callable[[Sequence[Found], ReadOptions, Told], None]
 
-#: What a pack says of a log.
+#: What a pack says of a log, which counts as none: the screen would say that it has it.
 LOG = "a log: packs hold no logs, name it beside the pack"
 _STEP = 1 << 20
 
@@ -159,7 +159,7 @@ def _called(row: Row, shown: str) -> Row:
 def _left_alone(listing: Listing) -> Iterable[Row]:
     """Rows for what is not read: logs, and what is no dump by its name."""
     for found in listing.logs:
-        yield Row(FileRead(found, SourceKind.LOG, SourceStatus.IGNORED, LOG, listed=True), whole=found.size)
+        yield Row(FileRead(found, SourceKind.OTHER, SourceStatus.IGNORED, LOG, listed=True), whole=found.size)
     for source in listing.others:
         found = Found(source.path, source.path, source.kind, source.size, source.mtime_ns, 0)
         yield Row(FileRead(found, source.kind, source.status, source.reason, listed=True), whole=found.size)
@@ -179,9 +179,9 @@ def rows_of(found: Found, files: Iterable[FileRead], limits: Limits) -> tuple[Ro
 
 def _row(found: Found, file: FileRead, sha256: str | None) -> Row:
     if file.kind is SourceKind.LOG and file.status is SourceStatus.READ:  # text that calls itself a log
-        file = replace(file, status=SourceStatus.IGNORED, reason=LOG, listed=True)
-    elif file.kind is SourceKind.LOG:  # a log in a bundle
-        file = replace(file, listed=True)
+        file = replace(file, kind=SourceKind.OTHER, status=SourceStatus.IGNORED, reason=LOG, listed=True)
+    elif file.kind is SourceKind.LOG:  # in a bundle
+        file = replace(file, kind=SourceKind.OTHER, listed=True)
     return Row(file, sha256, found.size, file.found.shown[len(found.shown) :])
 
 
