@@ -24,9 +24,25 @@ _WORDS = (
 )
 
 
+#: Where an action does less here than on the main screen.
+_HERE = {
+    "details": "deeper, in both sets: call, entry, stack, source, rank",
+    "back": "one level back",
+    "leave": "one level back; at the top: quit",
+    "quit": "quit at once",
+}
+
+
+def help_of(action: Action) -> str:
+    """What an action does on this screen."""
+    return _HERE.get(action.id, action.help)
+
+
 def compare_help(live: LiveKeys = USUAL) -> Prose:
     """The whole page, with the keys as they are on this screen."""
-    lines = _keys("comparison", (each for each in ACTIONS if set(each.where) & {Where.COMPARE, Where.ALWAYS}), live)
+    here = [each for each in ACTIONS if set(each.where) & {Where.COMPARE, Where.ALWAYS}]
+    here.sort(key=lambda each: each.where != (Where.COMPARE,))
+    lines = _keys("comparison", here, live)
     lines += _keys("in lists and texts", (each for each in ACTIONS if Where.LIST in each.where), live)
     lines.append(line(("signs before groups", Tone.HEAD)))
     lines += [line("  ", (pad(sign, 10), tone), str(standing)) for standing, (sign, tone) in MARKS.items()]
@@ -36,5 +52,7 @@ def compare_help(live: LiveKeys = USUAL) -> Prose:
 
 
 def _keys(title: str, actions: Iterable[Action], live: LiveKeys) -> list[Line]:
-    rows = [line("  ", (pad(live.shown(action), 18), Tone.KEY), action.help, hang=20) for action in actions if live.of(action)]
+    rows = [
+        line("  ", (pad(live.shown(action), 18), Tone.KEY), help_of(action), hang=20) for action in actions if live.of(action)
+    ]
     return [line((title, Tone.HEAD)), *rows, BLANK]
