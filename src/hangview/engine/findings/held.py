@@ -50,7 +50,8 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     else:
         kind = Kind.NOT_COMPLETED
         summary = (
-            f"every member requested {call} with equal arguments and none completed it: device or network, not a missing rank"
+            f"every member requested {call} with equal arguments and none completed it: by these records no rank is missing, "
+            "and what holds it is on the device side"
         )
     loose = group.inferred and group.desc != DEFAULT_DESC
     if loose:

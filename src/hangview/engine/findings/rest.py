@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, mismatch, other_apis
-from hangview.engine.waits import Arrow, Edge, Place
+from hangview.engine.waits import Arrow, Edge, End, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
@@ -98,7 +98,13 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
 
 
 def _leads_behind(case: Case, ranks: Iterable[int]) -> list[int]:
+    """Where the waiting ends: ranks that wait for nobody, and those whose request differs from the majority's."""
     found: set[int] = set()
     for rank in ranks:
-        found |= ({rank} | case.graph.reach(rank)) & set(case.graph.sinks)
+        chain = {rank} | case.graph.reach(rank)
+        found |= chain & set(case.graph.sinks)
+        for one in chain:
+            for (group, _, seq), end in case.graph.ends.get(one, {}).items():
+                mismatch = case.stalls[group, seq].mismatch if end is End.MISMATCH else None
+                found.update(mismatch.minority if mismatch is not None else ())
     return sorted(found)
