@@ -97,6 +97,8 @@ def test_endings_of_dumps_come_off_and_no_others():
 def test_words_of_dumps_and_logs():
     assert says_dump("nccl_trace_rank_3")
     assert says_dump("my-rank5")
+    assert not says_dump("dumpe2fs")  # a program
+    assert not says_dump("dumpsexp.1")  # a manual page
     assert not says_dump("node07_0")
     assert says_log("train_log_3")
     assert says_log("worker-stdout")

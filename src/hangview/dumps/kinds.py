@@ -34,8 +34,9 @@ _LOGGISH = re.compile(r"(^|[^a-z])(logs?|stdout|stderr|output|console|std(out|er
 #: Endings that people put on dumps; all of them may be there at once.
 SUFFIXES = ("json", "pkl", "pickle", "bin", "dump", "txt", "gz", "zst", "zstd", "tar", "zip", "tgz")
 _SUFFIX = re.compile(rf"\.(?:{'|'.join(SUFFIXES)})$", re.IGNORECASE)
-#: Words that names of dumps are made of (default prefixes of torch 2.2 to 2.15, of vendors, and of public launch scripts).
-_DUMP_WORDS = re.compile(r"trace|dump|rank|nccl|comm_lib|flight|recorder|(^|[^a-z])fr([^a-z]|$)|ccl", re.IGNORECASE)
+#: Words that names of dumps are made of (default prefixes of torch 2.2 to 2.15, of vendors, and of public launch scripts);
+#: each ends there: ``dumpe2fs`` is a program.
+_DUMP_WORDS = re.compile(r"(?:traces?|dumps?|ranks?|nccl|comm_?lib|flight|recorder|(?:^|[^a-z])fr|ccl)(?![a-z])", re.IGNORECASE)
 
 
 class Form(Enum):
