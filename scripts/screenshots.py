@@ -32,10 +32,11 @@ class Shot:
     name: str
     size: tuple[int, int]
     keys: str = ""
-    theme: str = "textual-dark"
+    theme: str = "dark"
     ascii_only: bool = False
     colours: bool = True
     large: bool = False
+    tour: bool = False
 
 
 SHOTS = (
@@ -46,7 +47,12 @@ SHOTS = (
     Shot("worksheet", (120, 40), "w"),
     Shot("large", (160, 44), "minus minus minus minus minus", large=True),
     Shot("ascii-80x24", (80, 24), ascii_only=True, colours=False),
-    Shot("light", (120, 36), theme="textual-light"),
+    Shot("light", (120, 36), theme="light"),
+    Shot("contrast", (120, 36), "4", theme="contrast"),
+    Shot("small-60x20", (60, 20)),
+    Shot("wide-200x60", (200, 60)),
+    Shot("tour", (100, 30), "enter", tour=True),
+    Shot("search", (100, 30), "slash g r o u p space d p"),
 )
 
 
@@ -69,11 +75,9 @@ async def take(shot: Shot) -> str:
 
         shutil.copytree(folder(), "dumps", dirs_exist_ok=True)  # a path of this machine must not get into a picture
         incident, demo = hangview.load("dumps"), True
-    app = HangviewApp(
-        incident.paths, UiOptions(demo=demo), ascii_only=shot.ascii_only, colours=shot.colours, incident=incident, rest=0
-    )  # fmt: skip
+    ui = UiOptions(demo=demo, theme=shot.theme, tour=shot.tour)
+    app = HangviewApp(incident.paths, ui, ascii_only=shot.ascii_only, colours=shot.colours, incident=incident, rest=0)
     async with app.run_test(size=shot.size) as pilot:
-        app.theme = shot.theme
         await pilot.pause()
         for key in shot.keys.split():
             await pilot.press(key)

@@ -18,7 +18,7 @@ async def test_keys_and_theme_of_the_configuration():
     app = HangviewApp((), UiOptions(keys=KEYS, theme="light"), incident=incidents.four_ranks())
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-        assert app.theme == "textual-light"
+        assert app.theme == "light"
         for key in ("4", "slash", "w"):  # no longer theirs
             await pilot.press(key)
             await pilot.pause()
@@ -39,7 +39,7 @@ async def test_without_a_word_all_is_as_it_was():
     app = HangviewApp((), UiOptions(), incident=incidents.four_ranks())
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-        assert app.theme == "textual-dark"
+        assert app.theme == "dark"
         await pilot.press("w")
         await pilot.pause()
         assert isinstance(app.screen, WorksheetScreen)

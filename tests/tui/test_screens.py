@@ -48,7 +48,7 @@ async def test_zoomed_out(screen):
         assert screen_text(app) == screen
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast"])
 async def test_picture(theme, picture):
     async with showing(incidents.different_dtype(), (100, 30)) as (app, pilot):
         app.theme = theme

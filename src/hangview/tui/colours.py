@@ -52,12 +52,12 @@ CONTRAST = {
 }
 
 
-def _theme(name: str, base: str, **changed: str) -> Theme:
+def _theme(name: str, base: str, more: dict[str, str] | None = None, **changed: str) -> Theme:
     told = BUILTIN_THEMES[base]
     values = {"primary": told.primary, "secondary": told.secondary, "accent": told.accent, "warning": told.warning}
     values |= {"error": told.error, "success": told.success, "foreground": told.foreground, "background": told.background}
     values |= {"surface": told.surface, "panel": told.panel}
-    return Theme(name=name, dark=told.dark, variables=dict(told.variables), **{**values, **changed})  # type: ignore[arg-type]
+    return Theme(name=name, dark=told.dark, variables={**told.variables, **(more or {})}, **{**values, **changed})  # type: ignore[arg-type]
 
 
 #: By the names of the setting ``theme``, in the order in which its key steps through them.
@@ -67,6 +67,7 @@ THEMES = (
     _theme(
         "contrast",
         "textual-dark",
+        {"text-muted": "#d8d8d8", "text-disabled": "#a8a8a8"},
         foreground="#ffffff",
         background="#000000",
         surface="#000000",

@@ -33,7 +33,8 @@ def tone_style(widget: Widget, tone: Tone, under: Style | None = None) -> Style:
     plain = widget.rich_style if under is None else under
     if tone is Tone.DIM:
         ground = widget.background_colors[1]
-        return plain + Style(color=(ground + ground.get_contrast_text(0.6)).rich_color)
+        strength = 0.85 if widget.app.theme == "contrast" else 0.6
+        return plain + Style(color=(ground + ground.get_contrast_text(strength)).rich_color)
     name, bold = _LOOKS.get(tone, ("", False))
     value = widget.app.theme_variables.get(name, "")
     style = Style(color=Color.parse(value).rich_color if value else None, bold=bold or None)

@@ -19,7 +19,7 @@ STEPS = (
     ),
     (
         "details",
-        "“not requested” is said here because the dump is whole and ends before this call; a gap would read “no record”.",
+        "“not requested” is evidence: the dump is whole and ends before this call. Gaps read “no dump”, “cut”, “overwritten”.",
         "where its code was last seen",
     ),
     (

@@ -14,6 +14,7 @@ from hangview.schema import Attempt, ReadOptions
 from hangview.tui.prose import plain
 from hangview.tui.text.banner import answer, banner, context, title
 from tests.support import incidents
+from tests.support.builder import Builder
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 
@@ -105,3 +106,10 @@ def test_a_part_of_the_files_names_nobody():
 
 def test_stays_short_at_a_thousand_ranks():
     assert len(plain(banner(incidents.large(), None, ("run",), ""))) < 400
+
+
+def test_one_dump_alone_is_no_comparison():
+    builder = Builder(4, missing=dict.fromkeys((1, 2, 3), "no file"))
+    builder.lane(builder.group("default_pg", range(4), name="0"), 0, 5)
+    assert context(builder.build()).text.startswith("one dump alone compares with nothing")
+    assert "one dump alone" not in context(incidents.missing_dump()).text

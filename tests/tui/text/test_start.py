@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 from rich.cells import cell_len
 
+import hangview
+from hangview.tui.live import LiveKeys
 from hangview.tui.prose import plain
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
 from hangview.tui.text.start import start_lines
@@ -50,3 +55,25 @@ def test_groups_of_one_name_are_told_apart_by_their_ranks():
     texts = [lane_line(incident, lane, 24, columns_of(incident)).text for lane in sorted_lanes(incident)]
     assert "0-1" in texts[0]
     assert "2-3" in texts[1]
+
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+
+
+def test_logs_alone_say_that_dumps_are_wanted_and_where_they_are(tmp_path):
+    shutil.copytree(FIXTURES / "skipped-one/logs", tmp_path / "logs")
+    text = plain(start_lines(hangview.load(str(tmp_path))))
+    assert "no file here is a dump: add the folder" in text
+    assert "TORCH_FR_DUMP_TEMP_FILE" in text
+
+
+def test_broken_files_say_which_and_what_to_do(tmp_path):
+    whole = (FIXTURES / "skipped-one/comm_lib_trace_rank_1").read_bytes()
+    (tmp_path / "comm_lib_trace_rank_1").write_bytes(whole[:100])
+    text = plain(start_lines(hangview.load(str(tmp_path)), LiveKeys({"look_again": ("f9",)})))
+    assert "copy comm_lib_trace_rank_1 again from where it was written" in text
+    assert "F9 looks again" in text
+
+
+def test_dumps_without_a_call_send_to_the_recorder():
+    assert "see that the recorder was on" in plain(start_lines(incidents.nothing_called()))

@@ -169,7 +169,8 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         layout = plan(width, height - taken, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone)
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
-            view.show((line((f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}", Tone.LEAD)),))
+            needs = f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
+            view.show((line((f"{needs}; hangview report needs no screen", Tone.LEAD)),))
         for name in ("main", "bottom", "status", "keys"):
             self.query_one(f"#{name}").display = layout.fits and (name != "bottom" or layout.bottom > 0)
         self._show_sides(layout)

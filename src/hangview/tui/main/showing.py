@@ -13,6 +13,7 @@ from hangview.text import count, fold_ranks
 from hangview.tui.glyphs import legend, words_of
 from hangview.tui.grid.plane import Plane, fold, standing_of
 from hangview.tui.grid.widget import HEADER, RankGrid, Spot
+from hangview.tui.live import live_keys
 from hangview.tui.main.base import BaseScreen
 from hangview.tui.place import Place, lane_at, opening_of, place_of, same_place
 from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
     from hangview.incident import Finding, Incident
     from hangview.tui.prose import Prose
+
+
+#: Levels that stand below the call where there is room: entry, stack, rank.
+BELOW = (1, 2, 4)
 
 
 def same_finding(one: Finding, other: Finding) -> bool:
@@ -186,7 +191,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def _show_start(self, incident: Incident) -> None:
         """In place of the grid, what there is before the first call; the grid as soon as there is one."""
         if self.grid.plane is None and (self.center == "grid" or self.waiting_for_calls):
-            self.show_text("before the first call", start_lines(incident), top=not self.waiting_for_calls)
+            self.show_text("before the first call", start_lines(incident, live_keys(self.app)), top=not self.waiting_for_calls)
             if not self.waiting_for_calls:
                 self.waiting_for_calls, self.center = True, "text"
                 self.share_out()
@@ -243,7 +248,11 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             return
         total = len(self.incident.findings)
         self.say_title("finding", f"finding {self.finding_at + 1} of {total}")
-        self.prose("finding").show(finding_lines(self.incident, finding))
+        lines = finding_lines(self.incident, finding)
+        if self.incident.waits and self.center != "waits" and self.pane("details").display and self._room(lines):
+            waits = tuple(each for _, each in wait_lines(self.incident))
+            lines = (*lines, BLANK, line(("who waits for whom", Tone.HEAD)), *waits)
+        self.prose("finding").show(lines)
 
     # Following the cursor
 
@@ -309,12 +318,22 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
 
     def _show_place(self, incident: Incident, place: Place) -> None:
         view = self.prose("details")
-        title, lines = details(incident, place, self.level, self._told())
-        if self.level == 0 and view.size.height - len(wrap(lines, max(1, view.size.width))) > 8:  # room for the next level
-            _, below = details(incident, place, 1)
-            lines = (*lines, BLANK, *below)
+        width, live = view.size.width, live_keys(self.app)
+        title, lines = details(incident, place, self.level, self._told(), width=width, live=live)
+        for below in BELOW if self.level == 0 else ():
+            if not self._room(lines):
+                break
+            lines = (*lines, BLANK, *details(incident, place, below, width=width, live=live)[1])
         self.say_title("details", f"3 {title}")
         view.show(lines)
+
+    def _room(self, lines: Prose) -> bool:
+        """Whether more would fit below the lines in a pane at the bottom, by the sizes that were shared out: the widgets get
+        theirs a moment later."""
+        if self.arranged is None:
+            return False
+        width = self.size.width // (2 if self.pane("finding").display else 1) - 2
+        return self.arranged.bottom - 2 - len(wrap(lines, max(1, width))) > 8
 
     def _told(self) -> Finding | None:
         """The finding that can be read without the call pane: beside it, or in the banner."""

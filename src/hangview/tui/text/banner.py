@@ -109,7 +109,7 @@ def _what_is_missing(incident: Incident) -> str:
     if not incident.coverage.read:
         looked = len(incident.records.sources)
         return f"no readable dump in {', '.join(incident.paths)}" + (
-            f" ({count(looked, 'file')} looked at; : files says why)" if looked else ""
+            f" ({count(looked, 'file')} looked at; they are listed with the reason)" if looked else ""
         )
     if not incident.lanes:
         return "the dumps hold no collective call"
@@ -119,6 +119,8 @@ def _what_is_missing(incident: Incident) -> str:
 def context(incident: Incident, *, room: int = 3) -> Line:
     """Who waits because of it, which dumps are missing and why."""
     parts: list[Span] = []
+    if incident.lanes and len(incident.coverage.read) == 1 and len(incident.coverage.expected) > 1:
+        parts.append(Span("one dump alone compares with nothing: collect those of the other ranks", Tone.LEAD))
     waiting = {wait.rank for wait in incident.waits} - set(incident.leads)
     groups = {wait.group for wait in incident.waits if wait.rank in waiting}
     if waiting:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.schema import SourceStatus
+from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, name_ranks
+from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
 from hangview.tui.text.source import ledger_lines
 
@@ -14,23 +15,47 @@ if TYPE_CHECKING:
     from hangview.incident import Incident
 
 
-def start_lines(incident: Incident) -> Prose:
+def start_lines(incident: Incident, live: LiveKeys = USUAL) -> Prose:
     """What can be said where there is no call to draw."""
     if not incident.records.sources and not incident.groups:
         return (
             line((f"nothing was found under {', '.join(incident.paths)}", Tone.UNKNOWN)),
             BLANK,
-            line("A dump is one file a rank, written when a collective times out. Where to:"),
-            item("TORCH_FR_DUMP_TEMP_FILE, or in older versions TORCH_NCCL_DEBUG_INFO_TEMP_FILE (a prefix; the rank is added)"),
-            item("else ~/.cache/torch/comm_lib_trace_rank_, in older versions /tmp/nccl_trace_rank_, on each node"),
+            *_WHERE,
             BLANK,
-            line("While this screen watches, dumps that appear are read by themselves; r looks again now."),
+            line(f"While this screen watches, dumps that appear are read by themselves; {live('look_again')} looks again now."),
+            line("hangview demo shows what it looks like with dumps."),
         )
     unread = sum(source.status is SourceStatus.GROWING for source in incident.records.sources)
     more = f" yet; {count(unread, 'file')} still to be read" if unread else ", so there is nothing to draw"
     lines: list[Line] = [line((f"no collective call was recorded{more}", Tone.UNKNOWN)), BLANK]
-    lines += [*_groups(incident), BLANK, *_devices(incident), BLANK, *ledger_lines(incident)]
+    lines += [*_next(incident, live), *_groups(incident), BLANK, *_devices(incident), BLANK, *ledger_lines(incident)]
     return tuple(lines)
+
+
+def _next(incident: Incident, live: LiveKeys) -> list[Line]:
+    """What to do about it, where that can be said."""
+    sources = incident.records.sources
+    dumps = [source for source in sources if source.kind is SourceKind.DUMP]
+    broken = [source for source in dumps if not source.usable]
+    cut = [source for source in dumps if source.partial]
+    lines: list[Line] = []
+    if broken or cut:
+        others = " and the other files named below" if len(broken) + len(cut) > 1 else ""
+        again = f"copy {(broken or cut)[0].path}{others} again from where it was written, once its process has ended"
+        lines.append(item(f"{again}; {live('look_again')} looks again"))
+    if sources and not dumps:
+        lines += [item("no file here is a dump: add the folder that the dumps were written to"), *_WHERE]
+    elif dumps and not broken and not cut:
+        lines.append(item("if the job did call collectives, see that the recorder was on (docs/recording.md)"))
+    return [line(("what to do next", Tone.HEAD)), *lines, BLANK] if lines else []
+
+
+_WHERE = (
+    line("A dump is one file a rank, written when a collective times out. Where to:"),
+    item("TORCH_FR_DUMP_TEMP_FILE, or in older versions TORCH_NCCL_DEBUG_INFO_TEMP_FILE (a prefix; the rank is added)"),
+    item("else ~/.cache/torch/comm_lib_trace_rank_, in older versions /tmp/nccl_trace_rank_, on each node"),
+)
 
 
 def _groups(incident: Incident) -> list[Line]:
