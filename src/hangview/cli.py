@@ -368,6 +368,8 @@ def _keep(output: str) -> str | None:
     """Keep a copy of a worksheet that is about to be replaced: a person may have written in it. None: there is none."""
     from shutil import copyfile
 
+    if os.path.isdir(output):
+        return None  # said when it is written to
     backup = f"{output}~"
     try:
         return copyfile(output, backup)

@@ -44,7 +44,7 @@ def check_paths(paths: Iterable[str], commands: Iterable[str] = (), *, may_fill:
         except PermissionError:
             raise Complaint(f"{path}: permission denied", Exit.NOTHING) from None
         except (FileNotFoundError, NotADirectoryError):
-            raise Complaint(f"{path}: no such file or folder{_meant(path, names)}") from None
+            raise Complaint(f"{path or 'an empty PATH'}: no such file or folder{_meant(path, names)}") from None
         except (OSError, ValueError) as error:  # a link to itself, a name too long, a NUL in it, an I/O error
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise Complaint(f"{path}: {reason}") from None

@@ -119,6 +119,7 @@ def test_every_command_has_help(command, capsys):
         (["no/such/report"], "no/such/report: no such file or folder"),
         (["zzzz"], "zzzz: no such file or folder"),
         (["report", "zzzz"], "zzzz: no such file or folder"),
+        (["report", ""], "an empty PATH: no such file or folder"),
         (["report", "zz-*.out"], "zz-*.out: nothing matches this pattern"),
         (["check", "x\x1b[31m"], r"x\x1b[31m: no such file or folder"),
         (["report", "a\nb"], r"a\nb: no such file or folder"),
@@ -297,6 +298,13 @@ def test_worksheet_is_written(loaded, capsys, monkeypatch):
     monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: f"# {sheet}\n")
     assert cli.run(["worksheet", __file__]) == 0
     assert capsys.readouterr().out == "# (3,)\n"
+
+
+def test_a_worksheet_does_not_go_into_a_folder(loaded, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("hangview.worksheet.prefill", lambda made, **_: made.leads)
+    monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: f"# {sheet}\n")
+    assert cli.run(["worksheet", __file__, "-o", str(tmp_path)]) == 2
+    assert one_line(capsys.readouterr().err) == f"{tmp_path}: is a folder, not a file to write"
 
 
 def test_worksheet_of_nothing_is_3(loaded, monkeypatch):
