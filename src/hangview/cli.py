@@ -366,9 +366,10 @@ def _load(paths: Sequence[str], options: ReadOptions, *, brief: bool = False) ->
 
 def _keep(output: str) -> str | None:
     """Keep a copy of a worksheet that is about to be replaced: a person may have written in it. None: there is none."""
+    from pathlib import Path
     from shutil import copyfile
 
-    if os.path.isdir(output):
+    if Path(output).is_dir():
         return None  # said when it is written to
     backup = f"{output}~"
     try:
