@@ -63,7 +63,10 @@ def test_the_engine_side_knows_no_terminal():
     assert not imported(code) & {"textual", "click", "torch"}
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["report", "--help"], ["compare", "--help"], ["--no-such-option"], ["no-such-path"]])
+QUICK = (["--version"], ["--help"], ["report", "--help"], ["compare", "--help"], ["--no-such-option"], ["no-such-path"])
+
+
+@pytest.mark.parametrize("arguments", QUICK)
 def test_quick_answers_import_nothing_heavy(arguments):
     heavy = {"polars", "numpy", "textual", "rich", "watchdog", "torch", "multiprocessing", "asyncio"}
     assert not imported(f"from hangview import cli\ncli.run({arguments!r})") & heavy
