@@ -222,7 +222,7 @@ def test_a_dump_that_comes_in_two_halves_under_a_real_watcher(job):
     changed = threading.Event()
     watcher.start(lambda _: changed.set())
     try:
-        said = []
+        said: list[str] = []
         while not said or said[-1] != "read":
             assert changed.wait(20), said
             changed.clear()

@@ -295,9 +295,9 @@ def measure(path: Path) -> tuple[float, int, str]:
             os._exit(0)
     os.close(there)
     with os.fdopen(here, "rb") as pipe:
-        told = pipe.read()
+        sent = pipe.read()
     _, code, used = os.wait4(child, 0)
-    words = pickle.loads(told) if told else f"it died ({code})"
+    words = pickle.loads(sent) if sent else f"it died ({code})"
     return used.ru_utime + used.ru_stime, used.ru_maxrss << 10, words
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from hangview.dumps.decode import decode, machine, text
 from hangview.dumps.decoded import NotADump, Refused
-from hangview.schema import Limits
+from hangview.dumps.find import Found
+from hangview.dumps.read import read_file
+from hangview.schema import Limits, SourceKind
 from tests.fuzz import hostile
 
 SIZE = 12_000
@@ -65,7 +67,12 @@ def test_entries_that_say_nothing_are_too_many(monkeypatch):
     value = text._value
     monkeypatch.setattr(text, "entry_limit", lambda size: 50)
     monkeypatch.setattr("hangview.dumps.decode.entry_limit", lambda size: 50)
-    monkeypatch.setattr(text, "_value", lambda *args: looked.append(1) or value(*args))
+
+    def counted(*args):
+        looked.append(1)
+        return value(*args)
+
+    monkeypatch.setattr(text, "_value", counted)
     shapes = dict(hostile.jsons(SIZE))
     assert outcome(shapes["entries of one field, cut"]).startswith("has more than 50 entries in ")
     assert len(looked) < 60
@@ -89,8 +96,8 @@ def test_nothing_that_is_packed_breaks_or_makes_a_file(tmp_path, monkeypatch):
         path = tmp_path / f"rank_{number}"
         path.write_bytes(data)
         info = path.stat()
-        found = hostile.Found(str(path), path.name, hostile.SourceKind.DUMP, info.st_size, info.st_mtime_ns, info.st_ino)
-        results = hostile.read_file(found, Limits())
+        found = Found(str(path), path.name, SourceKind.DUMP, info.st_size, info.st_mtime_ns, info.st_ino)
+        results = read_file(found, Limits())
         assert results, name
         assert all((result.reason or "").isprintable() and "please report" not in (result.reason or "") for result in results)
         path.unlink()
