@@ -27,13 +27,16 @@ Cell = tuple[str, str]
 #: Cells that look the same are sent again where moving over them would cost more.
 _GAP = 5
 
+#: Longer texts are taken apart anew each time: they are few, and their cells would fill the memory.
+_SHORT = 32
+
 
 class Shown:
     """What the terminal shows, as far as it is known: rows of cells, None for a cell that may hold anything."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell | None]] = {}
-        self._codes: dict[tuple[Style, ColorSystem], str] = {}
+        self._made: dict[tuple[str, int, ColorSystem], tuple[Style | None, list[Cell]]] = {}
 
     def forget(self) -> None:
         """Something else may have written on the terminal, or it has another size: send everything anew."""
@@ -49,10 +52,13 @@ class Shown:
         for strip in strips:
             for text, style, control in strip:
                 if not control:
-                    cells += _cells(text, self._code(style, system))
+                    known = self._made.get((text, id(style), system))
+                    cells += known[1] if known is not None else self._make(text, style, system)
         row = self._rows.setdefault(y, [])
         end = x + len(cells)
         row += [None] * (end - len(row))
+        if row[x:end] == cells:
+            return
         start = stop = -1
         for at, cell in enumerate(cells, x):
             if row[at] == cell:
@@ -73,15 +79,14 @@ class Shown:
             high += 1
         return x + low, cells[low:high]
 
-    def _code(self, style: Style | None, system: ColorSystem) -> str:
-        if style is None:
-            return ""
-        known = self._codes.get((style, system))
-        if known is None:
-            if len(self._codes) > 4096:
-                self._codes.clear()
-            known = self._codes[style, system] = style._make_ansi_codes(system)
-        return known
+    def _make(self, text: str, style: Style | None, system: ColorSystem) -> list[Cell]:
+        """The cells of a segment. Kept with its style, whose id is not given to another one as long as it is held."""
+        if len(self._made) > 4096:
+            self._made.clear()
+        cells = _cells(text, style._make_ansi_codes(system) if style is not None else "")
+        if len(text) <= _SHORT:
+            self._made[text, id(style), system] = style, cells
+        return cells
 
 
 def _cells(text: str, codes: str) -> list[Cell]:
