@@ -9,7 +9,6 @@ from hangview.tui.glyphs import GLYPHS
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, line, pad
 from hangview.tui.search import GRAMMAR
-from hangview.tui.worksheet import keys as sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,20 +62,6 @@ def help_lines(*, ascii_only: bool, live: LiveKeys = USUAL, pane: Where = Where.
     lines += [line("  ", (pad(sign, 10), Tone.STRONG), what) for sign, what in _MARKS]
     lines += [BLANK, line(("words", Tone.HEAD))]
     lines += [line("  ", (pad(word, 31), Tone.STRONG), what, hang=33) for word, what in _WORDS]
-    return tuple(lines)
-
-
-def sheet_help(live: LiveKeys = USUAL) -> Prose:
-    """Keys of the worksheet."""
-    lines = [line("what is typed goes into the field with the focus; esc leaves the field, then keys are commands"), BLANK]
-    for title, actions in (
-        ("outside of fields", sheet.FORM_ACTIONS),
-        ("everywhere, inside fields too", sheet.EVERYWHERE_ACTIONS),
-        ("in a field of one line", sheet.LINE_ACTIONS),
-        ("on a line to tick", sheet.TICK_ACTIONS),
-        ("on a choice", sheet.CHOICE_ACTIONS),
-    ):
-        lines += _section(title, actions, live)
     return tuple(lines)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.binding import Binding
 
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import Line, Span, Tone, line
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,18 +31,21 @@ def bind(actions: Sequence[Action]) -> list[BindingType]:
     ]
 
 
-def key_line(actions: Sequence[Action], width: int, mode: str = "", live: LiveKeys = USUAL) -> Line:
+def key_line(
+    actions: Sequence[Action], width: int, mode: str = "", live: LiveKeys = USUAL, words: ScreenWords = ENGLISH
+) -> Line:
     """As many keys with their words as fit, the most wanted first; before them the mode, what keys do now."""
     spans: list[Span] = [Span(f"[{mode}]", Tone.LEAD)] if mode else []
-    used = len(mode) + 4 if mode else 0
+    used = cell_len(mode) + 4 if mode else 0
     for action in actions:
         key = (_SHOWN.get(action.id) if live.of(action) == action.keys else None) or live.first(action)
         if not key:
             continue
-        cells = len(key) + len(action.label) + (3 if spans else 1)
+        label = words.label(action)
+        cells = cell_len(key) + cell_len(label) + (3 if spans else 1)
         if used + cells > width:
             break
         used += cells
         spans += [Span("  ")] if spans else []
-        spans += [Span(key, Tone.KEY), Span(f":{action.label}", Tone.DIM)]
+        spans += [Span(key, Tone.KEY), Span(f":{label}", Tone.DIM)]
     return line(*spans)

@@ -11,6 +11,7 @@ from hangview.tui.closing import ClosingOnce
 from hangview.tui.prose import to_ascii
 from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.keys import DIALOG_ACTIONS
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -27,8 +28,9 @@ class Dialog(ClosingOnce[Answer | None]):
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = "worksheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bind(DIALOG_ACTIONS)
 
-    def __init__(self, *, ascii_only: bool) -> None:
+    def __init__(self, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
         super().__init__()
+        self.words = words
         self.ascii_only = ascii_only
         self.set_class(ascii_only, "-ascii")
 

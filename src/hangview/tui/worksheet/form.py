@@ -23,6 +23,7 @@ from hangview.tui.worksheet.paper import (
     title_block,
 )
 from hangview.tui.worksheet.paper_view import Paper
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 from hangview.tui.worksheet.tick import Tick
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.model import Mark
@@ -50,13 +51,20 @@ class Form(VerticalScroll, inherit_bindings=False):
     """``edited`` is told each edit at once, ``moved`` when another field is written in, or none."""
 
     def __init__(
-        self, sheet: Sheet, *, ascii_only: bool, edited: Callable[[Edit], object], moved: Callable[[], object]
+        self,
+        sheet: Sheet,
+        *,
+        ascii_only: bool,
+        edited: Callable[[Edit], object],
+        moved: Callable[[], object],
+        words: ScreenWords = ENGLISH,
     ) -> None:
         super().__init__(id="sheet-form", can_focus=False)
         self.sheet = sheet
         self.at: Stop | None = None  #: what is written in
         self.stops: list[Stop] = []
         self._edited, self._moved = edited, moved
+        self._words = words
         self._paper = Paper(ascii_only=ascii_only)
         self._line, self._area = LineInput(), TextInput()
         self._choice, self._tick = Choice(ascii_only=ascii_only), Tick("", checked=False, ascii_only=ascii_only)
@@ -112,7 +120,7 @@ class Form(VerticalScroll, inherit_bindings=False):
         width = self.scrollable_content_region.width
         if width <= 0:
             return
-        measure = Measure(width, width < 74)
+        measure = Measure(width, width < 74, words=self._words)
         rows: list[Row] = []
         self.stops = []
         current = self.current_section
@@ -196,7 +204,7 @@ class Form(VerticalScroll, inherit_bindings=False):
             self._choice.offer(answers_of(field), field.value)
             self._told = field.value
         else:
-            self._area.placeholder = placeholder_of(field)
+            self._area.placeholder = placeholder_of(field, self._words)
             self._area.fill(field.typed)
             self._told = field.typed
         for each in self._controls:
@@ -307,7 +315,7 @@ class Form(VerticalScroll, inherit_bindings=False):
         elif self.control is self._choice:
             self._choice.offer(answers_of(field), field.value)
         elif self.control is self._area:
-            self._area.placeholder = placeholder_of(field)
+            self._area.placeholder = placeholder_of(field, self._words)
             self._area.put(field.typed)
         elif self._line.value and self._line.value != field.value:  # an emptied line stays empty until it is left
             self._line.fill(field.value, replace=field.mark is Mark.PREFILLED)

@@ -10,7 +10,6 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from hangview.text import count
 from hangview.tui.live import live_keys
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ProseView
@@ -19,6 +18,7 @@ from hangview.tui.worksheet.dialog import Dialog
 from hangview.tui.worksheet.keys import CHANGE_ACTIONS, DIALOG_ACTIONS, DRAFT_ACTIONS, PREVIEW_ACTIONS
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.saving import short_path
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 from hangview.tui.worksheet.tick import Tick
 from hangview.tui.worksheet.words import change_lines, markdown_lines
 from hangview.worksheet.model import Mark
@@ -37,8 +37,8 @@ class DraftDialog(Dialog[str]):
     BINDINGS: ClassVar[list[BindingType]] = bind(DRAFT_ACTIONS)
     AUTO_FOCUS = "OptionList"
 
-    def __init__(self, session: Session, drafts: tuple[Draft, ...], *, ascii_only: bool) -> None:
-        super().__init__(ascii_only=ascii_only)
+    def __init__(self, session: Session, drafts: tuple[Draft, ...], *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
+        super().__init__(ascii_only=ascii_only, words=words)
         self._session = session
         self._drafts = list(drafts)
         self._list = OptionList(*(Option(self._words(draft)) for draft in drafts), compact=True)
@@ -48,19 +48,21 @@ class DraftDialog(Dialog[str]):
     def _words(self, draft: Draft) -> Content:
         when = datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
         edited = sum(field.mark is Mark.EDITED for field in draft.sheet)
-        notes = [f"{count(edited, 'field')} written" if edited else "nothing typed"]
+        notes = [self.words.count("draft.written", edited) if edited else self.words("draft.nothing")]
         if draft.open_elsewhere:
-            notes.append("open in another hangview: going on makes a copy")
+            notes.append(self.words("draft.elsewhere"))
         if draft.saved_to is not None:
-            changed = ", changed there since" if draft.saved_differs else ""
-            notes.append(f"saved to {short_path(draft.saved_to, self._session.store.cwd)}{changed}")
+            key = "draft.changed_there" if draft.saved_differs else "saved_to"
+            notes.append(self.words(key, path=short_path(draft.saved_to, self._session.store.cwd)))
         return Content(self.spell(f"{when}  {' · '.join(notes)}\n    {draft.about}"))
 
     def compose(self) -> ComposeResult:
-        yield self.frame("a draft of this worksheet is there", self._list, self._message, self._keys, classes="-tall")
+        yield self.frame(self.words("draft.title"), self._list, self._message, self._keys, classes="-tall")
 
     def on_mount(self) -> None:
-        self._keys.show((key_line((*DRAFT_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app)),))
+        self._keys.show(
+            (key_line((*DRAFT_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app), words=self.words),)
+        )
 
     @property
     def _chosen(self) -> Draft | None:
@@ -75,8 +77,7 @@ class DraftDialog(Dialog[str]):
         draft = self._chosen
         if draft is not None:
             self._session.resume(draft)
-            copied = " (a copy, as it is open in another hangview)" if draft.open_elsewhere else ""
-            self.dismiss(f"going on with the draft{copied}")
+            self.dismiss(self.words("draft.copied" if draft.open_elsewhere else "draft.going_on"))
 
     def action_begin_anew(self) -> None:
         self.dismiss(None)
@@ -84,13 +85,13 @@ class DraftDialog(Dialog[str]):
     def action_open_saved(self) -> None:
         draft = self._chosen
         if draft is None or draft.saved_to is None:
-            self._message.show((line(("this draft was not saved to a file", Tone.LEAD)),))
+            self._message.show((line((self.words("draft.no_file"), Tone.LEAD)),))
             return
         result = self._session.open(draft.saved_to)
         if result.sheet is None:
             self._message.show((line((result.message, Tone.LEAD)),))
         else:
-            self.dismiss(f"opened {result.path}")
+            self.dismiss(self.words("opened", path=result.path))
 
     def action_delete_draft(self) -> None:
         draft = self._chosen
@@ -98,7 +99,7 @@ class DraftDialog(Dialog[str]):
             return
         problem = self._session.store.discard(draft)
         if problem:
-            self._message.show((line((f"not deleted: {problem}", Tone.LEAD)),))
+            self._message.show((line((self.words("draft.not_deleted", why=problem), Tone.LEAD)),))
             return
         at = self._drafts.index(draft)
         self._drafts.remove(draft)
@@ -113,23 +114,22 @@ class ChangesDialog(Dialog[int]):
     BINDINGS: ClassVar[list[BindingType]] = bind(CHANGE_ACTIONS)
     AUTO_FOCUS = "Tick"
 
-    def __init__(self, session: Session, *, ascii_only: bool) -> None:
-        super().__init__(ascii_only=ascii_only)
+    def __init__(self, session: Session, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
+        super().__init__(ascii_only=ascii_only, words=words)
         self._session = session
         self._changes = session.changes
         self._ticks = [
-            Tick(change.label, checked=True, ascii_only=ascii_only, more=change_lines(change)) for change in self._changes
+            Tick(change.label, checked=True, ascii_only=ascii_only, more=change_lines(change, words))
+            for change in self._changes
         ]
 
     def compose(self) -> ComposeResult:
         keys = Lines(
-            (key_line((*CHANGE_ACTIONS, *DIALOG_ACTIONS), 76, live=live_keys(self.app)),),
+            (key_line((*CHANGE_ACTIONS, *DIALOG_ACTIONS), 76, live=live_keys(self.app), words=self.words),),
             ascii_only=self.ascii_only,
             classes="dialog-keys",
         )
-        yield self.frame(
-            "new evidence: take over what is ticked", VerticalScroll(*self._ticks, can_focus=False), keys, classes="-tall"
-        )
+        yield self.frame(self.words("changes.title"), VerticalScroll(*self._ticks, can_focus=False), keys, classes="-tall")
 
     def action_take_ticked(self) -> None:
         for change, tick in zip(self._changes, self._ticks, strict=True):
@@ -152,13 +152,13 @@ class PreviewDialog(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bind(PREVIEW_ACTIONS)
     AUTO_FOCUS = "#preview"
 
-    def __init__(self, markdown: str, *, ascii_only: bool) -> None:
-        super().__init__(ascii_only=ascii_only)
+    def __init__(self, markdown: str, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
+        super().__init__(ascii_only=ascii_only, words=words)
         self._view = ProseView(id="preview")
         self._lines = markdown_lines(markdown)
 
     def compose(self) -> ComposeResult:
-        yield self.frame(f"preview · {live_keys(self.app)('sheet_cancel')} closes", self._view, classes="-tall")
+        yield self.frame(self.words("preview.title", key=live_keys(self.app)("sheet_cancel")), self._view, classes="-tall")
 
     def on_mount(self) -> None:
         self._view.set_ascii(self.ascii_only)

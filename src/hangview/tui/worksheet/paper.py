@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from hangview.tui.prose import Line, Tone, clip, line, wrap
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 from hangview.tui.worksheet.words import choice_lines, kept_lines, label_line, shifted, shown_evidence, tick_lines
 from hangview.worksheet.layout import BLANK, FieldKind
 from hangview.worksheet.model import Mark
@@ -66,13 +67,14 @@ class Measure(NamedTuple):
     width: int
     narrow: bool
     writing: int = 0
+    words: ScreenWords = ENGLISH
 
 
 def title_block(section: Section, measure: Measure, *, current: bool) -> Block:
     """The title; the current section's says so by its sign and not by colour alone."""
     head = line((("> " if current else "  ") + section.title, Tone.HEAD if current else Tone.STRONG), hang=5)
     rows = [Row(each, title=True) for each in wrap((head,), measure.width)]
-    return Block((*rows, *_plain(kept_lines(section.intro), 3, measure.width - 4)))
+    return Block((*rows, *_plain(kept_lines(section.intro, measure.words), 3, measure.width - 4)))
 
 
 def kind_of(field: Field) -> FieldKind:
@@ -92,10 +94,10 @@ def answers_of(field: Field) -> tuple[str, ...]:
     return field.options if field.value in ("", *field.options) else (*field.options, field.value)
 
 
-def placeholder_of(field: Field) -> str:
+def placeholder_of(field: Field, words: ScreenWords) -> str:
     """A blank looks blank; where the evidence has filled something in, more is welcome and not missing."""
     text = kind_of(field) in (FieldKind.TEXT, FieldKind.CHECKLIST)
-    return "add here" if text and (field.prefilled or field.items) else BLANK
+    return words("add_here") if text and (field.prefilled or field.items) else BLANK
 
 
 def _plain(prose: Prose, indent: int, width: int) -> list[Row]:
@@ -114,7 +116,7 @@ def _one_line(field: Field, kind: FieldKind, measure: Measure) -> Block:
         tone = Tone.STRONG if field.mark is Mark.EDITED else Tone.PLAIN
         values = [clip(line((field.value, tone)) if field.value else line((BLANK, Tone.UNKNOWN)), room)]
     labels = shifted(tuple(wrap((label_line(field),), inside if measure.narrow else LABEL)), 1)
-    below = (*shown_evidence(field), *kept_lines(field.kept))
+    below = (*shown_evidence(field, measure.words), *kept_lines(field.kept, measure.words))
     if measure.narrow:
         rows = [*(Row(each) for each in labels), *(Row(at=at, right=each) for each in values)]
         top = len(labels)
@@ -131,7 +133,7 @@ def _text(field: Field, kind: FieldKind, measure: Measure) -> Block:
     inside = measure.width - 2
     rows = [
         *_plain((label_line(field),), 1, inside),
-        *_plain(shown_evidence(field), 3, inside - 2),
+        *_plain(shown_evidence(field, measure.words), 3, inside - 2),
     ]
     stops = []
     for number, item in enumerate(field.items):
@@ -139,17 +141,18 @@ def _text(field: Field, kind: FieldKind, measure: Measure) -> Block:
         stops.append(Stop(field.key, kind, len(rows), 3, inside - 2, len(ticked), number))
         rows += [Row(at=3, right=each) for each in ticked]
     width = max(1, inside - 4)
-    written = _written(field, width) if not measure.writing else [Line()] * measure.writing
+    written = _written(field, width, measure.words) if not measure.writing else [Line()] * measure.writing
     stops.append(Stop(field.key, kind, len(rows), 5, width, len(written)))
     rows += [Row(line(("   │ ", Tone.KEY)), 5, each) for each in written]
-    return Block((*rows, *_plain(kept_lines(field.kept), 3, inside - 2), Row()), tuple(stops))
+    return Block((*rows, *_plain(kept_lines(field.kept, measure.words), 3, inside - 2), Row()), tuple(stops))
 
 
-def _written(field: Field, width: int) -> list[Line]:
+def _written(field: Field, width: int, words: ScreenWords) -> list[Line]:
     """What a person wrote, as much of it as its control would show; one column is kept for the cursor."""
     if not field.typed:
-        return [line((placeholder_of(field), Tone.UNKNOWN if placeholder_of(field) == BLANK else Tone.DIM))]
+        shown = placeholder_of(field, words)
+        return [line((shown, Tone.UNKNOWN if shown == BLANK else Tone.DIM))]
     rows = wrap((line((each, Tone.STRONG)) for each in field.typed.splitlines()), max(1, width - 1))
     if len(rows) <= MOST_ROWS:
         return rows
-    return [*rows[: MOST_ROWS - 1], line((f"… {len(rows) - MOST_ROWS + 1:,} more rows", Tone.DIM))]
+    return [*rows[: MOST_ROWS - 1], line((words.count("more_rows", len(rows) - MOST_ROWS + 1), Tone.DIM))]

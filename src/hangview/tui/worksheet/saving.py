@@ -9,11 +9,12 @@ from textual import on
 from textual.widgets import Input
 
 from hangview.tui.live import live_keys
-from hangview.tui.prose import Tone, line
+from hangview.tui.prose import Line, Tone, line
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.dialog import Dialog
 from hangview.tui.worksheet.keys import DIALOG_ACTIONS, REPLACE_ACTIONS
 from hangview.tui.worksheet.lines import Lines
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 from hangview.worksheet.store import OpenResult, SaveResult, SaveStatus
 
 if TYPE_CHECKING:
@@ -37,31 +38,44 @@ def path_input(value: str) -> Input:
     return field
 
 
+def enter_or_back(words: ScreenWords, does: str) -> Line:
+    """The keys of a dialog with one field, where letters are text."""
+    return line(("enter", Tone.KEY), (f":{words(does)}  ", Tone.DIM), ("esc", Tone.KEY), (f":{words('do.back')}", Tone.DIM))
+
+
 class SaveDialog(Dialog[SaveResult]):
     """Asks where to, saves, and stays until it is saved or left: a failure is said at once with another place to take."""
 
     BINDINGS: ClassVar[list[BindingType]] = bind(REPLACE_ACTIONS)
     AUTO_FOCUS = "Input"
 
-    def __init__(self, session: Session, *, ascii_only: bool) -> None:
-        super().__init__(ascii_only=ascii_only)
+    def __init__(self, session: Session, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
+        super().__init__(ascii_only=ascii_only, words=words)
         self._session = session
         self._input = path_input(short_path(session.default_path, session.store.cwd))
-        self._message = Lines((line(f"relative to {session.store.cwd}"),), ascii_only=ascii_only, classes="dialog-message")
+        self._message = Lines(
+            (line(words("save.relative", path=session.store.cwd)),), ascii_only=ascii_only, classes="dialog-message"
+        )
         self._keys = Lines(ascii_only=ascii_only, classes="dialog-keys")
         self._asked: Path | None = None
 
     def compose(self) -> ComposeResult:
-        yield self.frame("save the worksheet as markdown", self._input, self._message, self._keys)
+        yield self.frame(self.words("save.title"), self._input, self._message, self._keys)
 
     def on_mount(self) -> None:
         self._say_keys()
 
     def _say_keys(self) -> None:
         if self._asked is not None:
-            self._keys.show((key_line((*REPLACE_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app)),))
+            self._keys.show(
+                (
+                    key_line(
+                        (*REPLACE_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app), words=self.words
+                    ),
+                )
+            )
         else:
-            self._keys.show((line(("enter", Tone.KEY), (":save  ", Tone.DIM), ("esc", Tone.KEY), (":back", Tone.DIM)),))
+            self._keys.show((enter_or_back(self.words, "do.save"),))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -74,15 +88,15 @@ class SaveDialog(Dialog[SaveResult]):
         if result.ok:
             self.dismiss(result)
             return
-        message = [line((result.message, Tone.LEAD))]
+        message = [line((self.words.result(result, 0), Tone.LEAD))]
         if result.status is SaveStatus.FAILED:
             self._asked = None
             if result.elsewhere is not None:
                 self._input.value = short_path(result.elsewhere, self._session.store.cwd)
-                message.append(line("enter saves it here instead"))
+                message.append(line(self.words("save.here")))
         else:
             self._asked = path
-            message.append(line(f"replaced, it stays beside the new one as {path.name}~"))
+            message.append(line(self.words("save.stays", name=f"{path.name}~")))
             self.set_focus(None)
         self._message.show(tuple(message))
         self._say_keys()
@@ -102,17 +116,17 @@ class OpenDialog(Dialog[OpenResult]):
 
     AUTO_FOCUS = "Input"
 
-    def __init__(self, session: Session, *, ascii_only: bool) -> None:
-        super().__init__(ascii_only=ascii_only)
+    def __init__(self, session: Session, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
+        super().__init__(ascii_only=ascii_only, words=words)
         self._session = session
         self._input = path_input(short_path(session.default_path, session.store.cwd))
-        words = "what was typed until now stays as a draft" if session.begun else f"relative to {session.store.cwd}"
-        self._message = Lines((line(words),), ascii_only=ascii_only, classes="dialog-message")
+        about = words("open.stays") if session.begun else words("save.relative", path=session.store.cwd)
+        self._message = Lines((line(about),), ascii_only=ascii_only, classes="dialog-message")
 
     def compose(self) -> ComposeResult:
-        keys = line(("enter", Tone.KEY), (":open  ", Tone.DIM), ("esc", Tone.KEY), (":back", Tone.DIM))
+        keys = enter_or_back(self.words, "do.open")
         yield self.frame(
-            "open a saved worksheet",
+            self.words("open.title"),
             self._input,
             self._message,
             Lines((keys,), ascii_only=self.ascii_only, classes="dialog-keys"),

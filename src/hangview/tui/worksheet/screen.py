@@ -5,25 +5,25 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import SuspendNotSupported
 from textual.message import Message
 from textual.screen import Screen
 
-from hangview.text import count
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.live import live_keys
 from hangview.tui.patience import beside, within
 from hangview.tui.prose import Line, Tone, clip, line
-from hangview.tui.text.help import sheet_help
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.editor import EditorError, edit
 from hangview.tui.worksheet.form import Form
+from hangview.tui.worksheet.help import sheet_help
 from hangview.tui.worksheet.keys import EVERYWHERE_ACTIONS, FOOTERS, FORM_ACTIONS, Mode
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog, short_path
-from hangview.tui.worksheet.words import LEGEND
+from hangview.tui.worksheet.screen_words import words_of
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
 from hangview.worksheet.model import repeat_key
@@ -66,6 +66,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         super().__init__()
         self.session = Session(store, incident, language=language)
         self._ascii = ascii_only
+        self.words = words_of(language, ascii_only=ascii_only)
         self.set_class(ascii_only, "-ascii")
         self._offered = False  # drafts are offered once
         self._timer: Timer | None = None
@@ -98,8 +99,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.call_later(self._show)
         problem = self._flush_soon()
         if self.session.sheet is before:
-            return f"it is in the worksheet already: {label}"
-        return f"sent to the worksheet: {label}" + (f"; {problem}" if problem else "")
+            return self.words("in_already", label=label)
+        return self.words("sent", label=label) + (f"; {problem}" if problem else "")
 
     def flush(self) -> str:
         """Keep the draft now. "" when it is kept, or nothing has to be; else why it is not, or where else it is.
@@ -124,7 +125,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         done = within(lambda: results.append(self.session.flush()))
         result = results[0] if results else None
         if not done:
-            result = DraftResult(False, None, "the draft is not kept yet: the disk that it belongs on does not answer")
+            result = DraftResult(False, None, self.words("draft_waits"))
         if self._thread == threading.get_ident():
             self._stop_timer()
             self._heed(result)
@@ -137,14 +138,14 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def save_dialog(self) -> SaveDialog:
         """The question where to save, for an app that saves from elsewhere."""
-        return SaveDialog(self.session, ascii_only=self._ascii)
+        return SaveDialog(self.session, ascii_only=self._ascii, words=self.words)
 
     # The screen
 
     def compose(self) -> ComposeResult:
         yield self._head
         yield self._news
-        self._form = Form(self.session.sheet, ascii_only=self._ascii, edited=self._edited, moved=self._moved)
+        self._form = Form(self.session.sheet, ascii_only=self._ascii, edited=self._edited, moved=self._moved, words=self.words)
         yield self._form
         yield self._keys
 
@@ -181,20 +182,22 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         if self._thread is None:
             return
         width = width or self.size.width
-        session = self.session
-        parts = ["worksheet", session.sheet.head[0].lstrip("# ").partition(": ")[2]]
-        parts.append(f"{count(len(session.sheet.blanks()), 'blank')}")
+        session, words = self.session, self.words
+        parts = [words("title"), session.sheet.head[0].lstrip("# ").partition(": ")[2]]
+        parts.append(words.count("blanks", len(session.sheet.blanks())))
         saved = session.store.saved_to
         if saved is not None:
-            parts.append(f"saved to {short_path(saved, session.store.cwd)}" + (", changed since" if session.unsaved else ""))
+            key = "changed_since" if session.unsaved else "saved_to"
+            parts.append(words(key, path=short_path(saved, session.store.cwd)))
         elif session.begun:
-            parts.append("draft kept, not saved" if not session.unkept else "not saved")
+            parts.append(words("draft_kept" if not session.unkept else "not_saved"))
         head = " " + " · ".join(part for part in parts if part)
-        legend = f"   {LEGEND}" if len(head) + len(LEGEND) + 3 <= width else ""
+        legend = f"   {words('legend')}"
+        legend = legend if cell_len(head) + cell_len(legend) <= width else ""
         self._head.show((clip(line(head, (legend, Tone.DIM)), width),))
         self._news.show(self._news_lines())
         mode = self.mode
-        self._keys.show((key_line(FOOTERS[mode], width, mode.value, live_keys(self.app)),))
+        self._keys.show((key_line(FOOTERS[mode], width, words(f"mode.{mode}"), live_keys(self.app), words),))
 
     def _news_lines(self) -> tuple[Line, ...]:
         lines = []
@@ -202,11 +205,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             lines.append(line((f" {self._draft_word}", Tone.LEAD), hang=1))
         changes = len(self.session.changes)
         if changes:
-            verb = "is" if changes == 1 else "are"
             look = live_keys(self.app)("sheet_changes")
-            lines.append(
-                line((f" new evidence: {count(changes, 'field')} {verb} filled in otherwise by now: {look} looks", Tone.LEAD))
-            )
+            lines.append(line((f" {self.words.count('new_evidence', changes, key=look)}", Tone.LEAD)))
         return tuple(lines)
 
     @property
@@ -330,46 +330,46 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _saved(self, result: SaveResult | None) -> None:
         if result is not None:
-            self.notify(result.message, timeout=8, markup=False)
+            self.notify(self.words.result(result, len(self.session.sheet.blanks())), timeout=8, markup=False)
             self._keep_now()
         self._show_lines()
 
     def action_preview(self) -> None:
-        self.app.push_screen(PreviewDialog(to_markdown(self.session.sheet), ascii_only=self._ascii))
+        self.app.push_screen(PreviewDialog(to_markdown(self.session.sheet), ascii_only=self._ascii, words=self.words))
 
     def action_changes(self) -> None:
         if self.session.changes:
-            self.app.push_screen(ChangesDialog(self.session, ascii_only=self._ascii), self._took)
+            self.app.push_screen(ChangesDialog(self.session, ascii_only=self._ascii, words=self.words), self._took)
         else:
-            self.notify("what the evidence fills in has not changed", markup=False)
+            self.notify(self.words("no_changes"), markup=False)
 
     def _took(self, number: int | None) -> None:
         if number is not None:
-            self.notify(f"{count(number, 'field')} taken over from the evidence", markup=False)
+            self.notify(self.words.count("taken", number), markup=False)
             self._keep_now()
         self._show()
 
     def action_open(self) -> None:
-        self.app.push_screen(OpenDialog(self.session, ascii_only=self._ascii), self._opened)
+        self.app.push_screen(OpenDialog(self.session, ascii_only=self._ascii, words=self.words), self._opened)
 
     def _opened(self, result: OpenResult | None) -> None:
         if result is not None:
-            self.notify(f"opened {result.path}", markup=False)
+            self.notify(self.words("opened", path=result.path), markup=False)
             self._keep_now()
         self._show()
 
     def action_drafts(self, *, quiet: bool = False) -> None:
         found: list[tuple[Draft, ...]] = []
         if not within(lambda: found.append(self.session.drafts())):
-            self.notify("earlier drafts cannot be looked for: the disk that they lie on does not answer", markup=False)
+            self.notify(self.words("drafts_wait"), markup=False)
         drafts = found[0] if found else ()
         if quiet:  # unasked only what holds somebody's words or findings
             given = prefill(self.session.incident).hypotheses
             drafts = tuple(draft for draft in drafts if draft.sheet.touched or draft.sheet.hypotheses > given)
         if drafts:
-            self.app.push_screen(DraftDialog(self.session, drafts, ascii_only=self._ascii), self._resumed)
+            self.app.push_screen(DraftDialog(self.session, drafts, ascii_only=self._ascii, words=self.words), self._resumed)
         elif not quiet:
-            self.notify("no earlier draft of this incident", markup=False)
+            self.notify(self.words("no_draft"), markup=False)
 
     def _resumed(self, word: str | None) -> None:
         if word is not None:
@@ -378,7 +378,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self._show()
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpDialog(sheet_help(live_keys(self.app)), ascii_only=self._ascii))
+        self.app.push_screen(HelpDialog(sheet_help(live_keys(self.app), self.words), ascii_only=self._ascii))
 
     def action_help_here(self) -> None:
         self.action_help()
@@ -387,7 +387,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         """The focused field in an editor; the screen comes back as it was."""
         at = self.form.at
         if at is None or self.mode is not Mode.TYPING:
-            self.notify("go to a text field first", markup=False)
+            self.notify(self.words("text_field_first"), markup=False)
             return
         self._flush_soon()
         field = self.session.sheet[at.key]
@@ -397,7 +397,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         except EditorError as error:
             self.notify(str(error), severity="error", markup=False)
         except SuspendNotSupported:
-            self.notify("this terminal cannot be handed to an editor", severity="error", markup=False)
+            self.notify(self.words("no_editor_here"), severity="error", markup=False)
         else:
             self.session.type(field.key, text)
             self._show()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.tui.prose import Line, Prose, Span, Tone, line
+from hangview.tui.prose import Line, Prose, Span, Tone, line, pad
+from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
 from hangview.worksheet.layout import BLANK, FieldKind
 from hangview.worksheet.model import Mark
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 #: One letter for each mark, so that colour never carries it alone.
 MARKS = {Mark.BLANK: "_", Mark.PREFILLED: "=", Mark.EDITED: "*"}
-LEGEND = "_ blank  = from the evidence  * typed"
 
 
 def label_line(field: Field) -> Line:
@@ -26,32 +26,33 @@ def label_line(field: Field) -> Line:
     return line((f"{MARKS[field.mark]} {field.label}", tone), hang=2)
 
 
-def evidence_lines(lines: Sequence[Prefilled]) -> Prose:
+def evidence_lines(lines: Sequence[Prefilled], words: ScreenWords = ENGLISH) -> Prose:
     """Each prefilled line with where it comes from."""
-    return tuple(line("· ", each.value, (f"  from {each.origin}", Tone.DIM), hang=2) for each in lines)
+    return tuple(line("· ", each.value, (f"  {words('from', origin=each.origin)}", Tone.DIM), hang=2) for each in lines)
 
 
-def source_lines(field: Field) -> Prose:
+def source_lines(field: Field, words: ScreenWords = ENGLISH) -> Prose:
     """Below a line or choice: where its value comes from, or what the evidence says where something else was typed."""
     if not field.prefilled:
         return ()
     first = field.prefilled[0]
+    origin = words("from", origin=first.origin)
     if field.typed:
-        return (line(("the evidence says ", Tone.DIM), first.value, (f"  from {first.origin}", Tone.DIM), hang=2),)
-    return (line((f"from {first.origin}", Tone.DIM), hang=2),)
+        return (line((f"{words('evidence_says')} ", Tone.DIM), first.value, (f"  {origin}", Tone.DIM), hang=2),)
+    return (line((origin, Tone.DIM), hang=2),)
 
 
-def shown_evidence(field: Field) -> Prose:
+def shown_evidence(field: Field, words: ScreenWords = ENGLISH) -> Prose:
     """The prefilled lines that stand above or below a field's control."""
     one_line = field.kind in (FieldKind.LINE, FieldKind.CHOICE)
-    return source_lines(field) if one_line else evidence_lines(field.prefilled)
+    return source_lines(field, words) if one_line else evidence_lines(field.prefilled, words)
 
 
-def kept_lines(lines: Sequence[str]) -> Prose:
+def kept_lines(lines: Sequence[str], words: ScreenWords = ENGLISH) -> Prose:
     """Lines of a hand-edited file that belong to no field; saved where they stood, not editable here."""
     if not lines:
         return ()
-    return (line(("kept from the file:", Tone.DIM)), *(line("  ", text, hang=2) for text in lines))
+    return (line((words("kept_lines"), Tone.DIM)), *(line("  ", text, hang=2) for text in lines))
 
 
 def choice_lines(answers: Sequence[str], value: str) -> Prose:
@@ -84,14 +85,15 @@ def shifted(lines: Prose, indent: int) -> Prose:
     return tuple(Line((Span(" " * indent), *each.spans), each.hang + indent) for each in lines)
 
 
-def change_lines(change: Change) -> Prose:
+def change_lines(change: Change, words: ScreenWords = ENGLISH) -> Prose:
     """What a field says now and what it would say."""
-    now = [line(("now  ", Tone.DIM), each.value, hang=5) for each in change.old]
+    head = {name: pad(words(f"changes.{name}"), 5) for name in ("now", "new", "gone")}
+    now = [line((head["now"], Tone.DIM), each.value, hang=5) for each in change.old]
     new = [
-        line(("new  ", Tone.KEY), each.value, (f"  from {each.origin}", Tone.DIM), hang=5)
+        line((head["new"], Tone.KEY), each.value, (f"  {words('from', origin=each.origin)}", Tone.DIM), hang=5)
         for each in change.new
         if each not in change.old
     ]
-    gone = [line(("gone ", Tone.DIM), each.value, hang=5) for each in change.old if each not in change.new]
-    items = [line(("new  ", Tone.KEY), item.text, hang=5) for item in change.new_items]
+    gone = [line((head["gone"], Tone.DIM), each.value, hang=5) for each in change.old if each not in change.new]
+    items = [line((head["new"], Tone.KEY), item.text, hang=5) for item in change.new_items]
     return (*(gone or () if len(change.old) > 1 else now), *new, *items)

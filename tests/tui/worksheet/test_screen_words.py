@@ -1,0 +1,116 @@
+"""The screen's words around the worksheet: the same in every language, and drawn straight where characters are two cells."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from hangview.tui.prose import plain
+from hangview.tui.worksheet.bindings import key_line
+from hangview.tui.worksheet.help import sheet_help
+from hangview.tui.worksheet.keys import ACTIONS, FOOTERS, Mode
+from hangview.tui.worksheet.screen_words import ENGLISH, KOREAN, SCREEN_WORDS, words_of
+from hangview.worksheet.languages import LANGUAGES
+from hangview.worksheet.store import SheetStore
+from tests.support.incidents import eight_in_five_groups
+from tests.tui.worksheet.host import Host, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BORDERS = "╭╮╰╯│"
+
+
+def places(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_every_language_of_the_worksheet_has_its_screen_words():
+    assert SCREEN_WORDS.keys() == LANGUAGES.keys()
+
+
+@pytest.mark.parametrize("words", SCREEN_WORDS.values(), ids=SCREEN_WORDS.keys())
+def test_all_languages_have_the_same_keys_and_places(words):
+    assert words.table.keys() == ENGLISH.table.keys()
+    for key, text in words.table.items():
+        assert text.strip(), key
+        assert places(text) == places(ENGLISH.table[key]), key
+        if key.endswith(".one"):
+            assert key.removesuffix(".one") in words.table
+
+
+@pytest.mark.parametrize("words", SCREEN_WORDS.values(), ids=SCREEN_WORDS.keys())
+def test_modes_and_actions_have_words(words):
+    for mode in Mode:
+        assert words(f"mode.{mode}")
+    for action in ACTIONS:
+        assert f"label {action.id}" in words.table
+        assert f"does {action.id}" in words.table
+    shown = plain(sheet_help(words=words))
+    assert words("help.choice") in shown
+
+
+def test_korean_is_not_english():
+    """But for what is no word: the same in both."""
+    assert not [key for key, text in KOREAN.table.items() if text == ENGLISH.table[key]]
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_key_line_fits_its_width_in_cells(mode, width):
+    shown = key_line(FOOTERS[mode], width, KOREAN(f"mode.{mode}"), words=KOREAN)
+    assert cell_len(shown.text) <= width
+    assert KOREAN.label(FOOTERS[mode][0]) in shown.text
+
+
+def test_ascii_alone_is_english():
+    assert words_of("ko", ascii_only=True) is ENGLISH
+    assert words_of("ko", ascii_only=False) is KOREAN
+
+
+def test_english_says_what_the_store_says(tmp_path):
+    from hangview.worksheet.session import Session
+
+    store = SheetStore(state_dir=tmp_path / "state", cwd=tmp_path)
+    session = Session(store, eight_in_five_groups())
+    path = tmp_path / "sheet.md"
+    path.write_text("something else", "utf-8")
+    for replace in (False, True, True):
+        result = session.save(path, replace=replace)
+        assert ENGLISH.result(result, len(session.sheet.blanks())) == result.message
+
+
+async def pressed(tmp_path: Path, keys: str, size: tuple[int, int] = (80, 24)) -> list[str]:
+    app = Host(SheetStore(state_dir=tmp_path / "state", cwd=tmp_path), eight_in_five_groups(), language="ko")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press(*keys.split())
+        await pilot.pause()
+        return rows(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+async def test_the_korean_screen(tmp_path, size, screen):
+    assert "\n".join(await pressed(tmp_path, "", size)) + "\n" == screen
+
+
+@pytest.mark.parametrize("keys", ["s", "o", "p"])
+async def test_the_frames_of_korean_dialogs_are_straight(tmp_path, keys):
+    """The frame of a dialog begins and ends in the same two columns in each of its rows."""
+    shown = await pressed(tmp_path, keys)
+    top = next(at for at, row in enumerate(shown) if "╭" in row)
+    end = next(at for at, row in enumerate(shown) if "╰" in row)
+    left, right = (cell_len(shown[top].partition(sign)[0]) for sign in "╭╮")
+    for row in shown[top : end + 1]:
+        columns = [cell_len(row[:at]) for at, char in enumerate(row) if char in BORDERS]
+        assert left in columns, row
+        assert right in columns, row
+        assert cell_len(row) <= 80
+
+
+async def test_the_modes_are_korean(tmp_path):
+    assert (await pressed(tmp_path, ""))[-1].startswith("[명령]  s:저장")
+    assert (await pressed(tmp_path, "tab"))[-1].startswith("[입력]")
