@@ -15,8 +15,6 @@ from textual.message import Message
 
 from hangview.text import fold_ranks, parse_ranks
 from hangview.tui.patience import beside, within
-from hangview.worksheet.drafts import draft_folder
-from hangview.worksheet.files import private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +49,8 @@ class Remembered:
 
 def path_of(folder: Path, incident: Incident) -> Path:
     """The file of an incident; ``folder`` is the state folder."""
+    from hangview.worksheet.drafts import draft_folder  # here and below: with the worksheet it takes a tenth of a second
+
     return folder / "places" / f"{draft_folder(folder, incident).name}.json"
 
 
@@ -85,6 +85,8 @@ def _checked(told: Any) -> Remembered | None:
 
 def save(path: Path, what: Remembered) -> str:
     """Write it, whole or not at all; "" or why it could not be."""
+    from hangview.worksheet.files import private_folder, replace_file
+
     try:
         private_folder(path.parent.parent)
         private_folder(path.parent)
