@@ -23,6 +23,7 @@ from hangview.settings import SETTINGS
 from hangview.tui import actions
 from hangview.tui.actions import Action, Where, show_keys
 from hangview.tui.log.keys import LOG_ACTIONS
+from hangview.tui.search import GRAMMAR
 from hangview.tui.worksheet import keys as sheet
 
 if TYPE_CHECKING:
@@ -216,6 +217,10 @@ def keys() -> str:
     for place, held in PLACES:
         rows = [(_key_cell(action), action.help, f"`{action.id}`") for action in held]
         parts.append(f"## {place}\n\n" + table(("key", "does", "name in `[keys]`"), rows))
+    grammar = table(
+        ("typed", "finds"), [(f"`{typed}`" if typed != "anything else" else typed, what) for typed, what in GRAMMAR]
+    )
+    parts.append(f"## What can be searched for\n\nBehind `/`, and behind `:` to go there.\n\n{grammar}")
     return "\n".join(parts)
 
 

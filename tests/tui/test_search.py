@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import hangview
+from hangview.demo import folder
 from hangview.schema import CellState
 from hangview.tui.grid.plane import Plane, standing_of
 from hangview.tui.place import Place, opening_of, place_of, same_place
-from hangview.tui.search import filtered_ranks, search
+from hangview.tui.search import GRAMMAR, filtered_ranks, ranks_by_host, search, terms_of
 from tests.support import incidents
 
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 MESH = incidents.eight_in_five_groups()
 HERE = Place(2, "collective", 6, 7)
 
@@ -110,3 +114,68 @@ def test_places_of_findings_and_lanes():
     assert opening_of(MESH, MESH.lanes[2]) == HERE
     nothing = incidents.nothing_called()
     assert place_of(nothing, nothing.findings[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "terms"),
+    [
+        ("rank 7", {"rank": "7"}),
+        ("Rank: 7", {"rank": "7"}),
+        ("seq 3 group dp 0", {"seq": "3", "group": "dp 0"}),
+        ("function train_step host node-03", {"func": "train_step", "host": "node-03"}),
+        ("did not request", {}),
+        ("7", {}),
+        ("all_reduce of group dp", {}),  # begins with no term: text
+    ],
+)
+def test_terms(typed, terms):
+    assert terms_of(typed) == terms
+
+
+@pytest.mark.parametrize("typed", ["rank", "seq x", "rank 1 group", "seq ٣", "rank -1", "host"])
+def test_a_term_without_its_value_says_how_it_is_written(typed):
+    with pytest.raises(ValueError, match="as in: "):
+        terms_of(typed)
+
+
+def test_every_line_of_the_grammar_can_be_typed():
+    for typed, _ in GRAMMAR[:-1]:
+        search(MESH, typed, HERE)  # raises nothing
+
+
+def test_terms_together_are_all_so():
+    assert search(MESH, "seq 3 group DP0", HERE) == [Place(3, "collective", 3, 0)]
+    assert search(MESH, "group tp1 rank 5", HERE) == [Place(2, "collective", 6, 5)]
+    assert search(MESH, "rank 7 seq 3", HERE) == [place for place in search(MESH, "seq 3", HERE) if place.rank == 7]
+    assert search(MESH, "group tp1 rank 0", HERE) == []
+    assert search(MESH, "group tp1 seq 999", HERE) == []
+
+
+def test_a_name_wins_over_names_that_hold_it():
+    assert [place.group for place in search(MESH, "group 2", HERE)] == [2]
+
+
+def test_operations_and_functions_are_apart():
+    demo = hangview.load(str(folder()))
+    here = opening_of(demo, demo.lanes[0])
+    by_op = search(demo, "op all_gather", here)
+    assert by_op
+    for place in by_op:
+        assert demo.view.call(place.group, place.lane, place.seq).op == "all_gather"
+    by_function = search(demo, "func gather_sequence", here)
+    assert by_function
+    assert search(demo, "op gather_sequence", here) == []
+    assert search(demo, "func gather_sequence op reduce_scatter", here) == []
+
+
+def test_hosts_are_found_by_a_part_of_their_name():
+    incident = hangview.load(str(FIXTURES / "hostnames"))
+    hosts = ranks_by_host(incident)
+    assert hosts
+    name, ranks = sorted(hosts.items())[0]
+    here = opening_of(incident, incident.lanes[0])
+    assert {place.rank for place in search(incident, f"host {name}", here)} == ranks
+    assert {place.rank for place in search(incident, f"{name.upper()}", here)} >= ranks
+    rank = min(ranks)
+    assert {place.rank for place in search(incident, f"rank {rank} host {name}", here)} == {rank}
+    assert search(incident, "host nowhere", here) == []
