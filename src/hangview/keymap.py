@@ -101,11 +101,18 @@ def key_name(key: str, action: str) -> str:
     raise ValueError(f"{action}: {key!r} is no key, like n, N, /, f5, ctrl+n, escape or pageup")
 
 
+#: Places at which a text field has the focus: what is bound there to a letter would be taken for text, or quit in mid-word.
+_WHILE_TYPING = {"prompt", "commands", "line"}
+
+
 def _check_clashes(keys: Mapping[str, tuple[str, ...]], told: Iterable[str]) -> None:
     if not keys["leave"] and not keys["quit"]:
         raise ValueError("leave and quit: one of them needs a key")
     places = _places()
     for name in told:
+        typing = [key for key in keys[name] if len(key) == 1 or key == "space" or key in _SIGNS.values()]
+        if typing and places[name] & _WHILE_TYPING:
+            raise ValueError(f"{name}: works while a text is typed, so its key cannot be {typing[0]!r}, which types")
         for other, theirs in keys.items():
             both = [key for key in keys[name] if key in theirs]
             if other != name and both and places[name] & places[other]:

@@ -12,6 +12,7 @@ from textual.dom import DOMNode
 from textual.widgets import Input
 
 import hangview.tui
+from hangview.settings import BY_NAME
 from hangview.tui.actions import ACTIONS, Where, actions_in, show_key, show_keys
 from hangview.tui.app import HangviewApp
 from hangview.tui.compare.screen import CompareScreen
@@ -199,3 +200,15 @@ async def test_quit_works_over_a_dialog():
         assert isinstance(app.screen, HelpDialog)
         await pilot.press("ctrl+q")
     assert app.return_value == 1
+
+
+@pytest.mark.parametrize("name", ["quit", "accept", "pick", "sheet_next_field", "sheet_undo"])
+@pytest.mark.parametrize("key", ["Q", "/", "space"])
+def test_what_works_while_typing_cannot_be_bound_to_what_types(name, key):
+    """A key of quit would end the program in the middle of a word."""
+    with pytest.raises(ValueError, match="works while a text is typed"):
+        BY_NAME["keys"].type.check({name: key})
+
+
+def test_what_does_not_can():
+    assert BY_NAME["keys"].type.check({"unfold": "x", "quit": "f10"})
