@@ -24,10 +24,10 @@ def _action(name: str, keys: tuple[str, ...], label: str, text: str, *, footer: 
 FORM_ACTIONS = (
     _action("save", ("s",), "save", "save as markdown; asks where the first time", footer=1),
     _action("save_as", ("S",), "save as", "save as markdown under another name"),
-    _action("preview", ("p",), "preview", "how the markdown looks", footer=5),
-    _action("changes", ("c",), "changes", "what new evidence would fill in otherwise: take it over or leave it", footer=6),
-    _action("another_hypothesis", ("h",), "hypothesis", "room for one more hypothesis", footer=7),
-    _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=8),
+    _action("preview", ("p",), "preview", "how the markdown looks", footer=6),
+    _action("changes", ("c",), "changes", "what new evidence would fill in otherwise: take it over or leave it", footer=7),
+    _action("another_hypothesis", ("h",), "hypothesis", "room for one more hypothesis", footer=8),
+    _action("open", ("o",), "open", "open a saved worksheet and go on with it", footer=9),
     _action("drafts", ("d",), "drafts", "earlier drafts of this incident"),
     *(
         _action(f"section({number})", (str(number),), "section", f"section {number} at the top", footer=3 if number == 1 else 0)
@@ -39,7 +39,7 @@ FORM_ACTIONS = (
     _action("page_up", ("pageup", "ctrl+b"), "page up", "page up"),
     _action("top", ("home", "g"), "top", "first section"),
     _action("bottom", ("end", "G"), "bottom", "last section"),
-    _action("help", ("question_mark",), "help", "keys of the worksheet", footer=9),
+    _action("help", ("question_mark",), "help", "keys of the worksheet", footer=5),
     _action("close", ("q", "w"), "back", "back to the grid; nothing is lost", footer=4),
 )
 #: Everywhere on the worksheet, inside text fields too.
@@ -61,17 +61,18 @@ CHOICE_ACTIONS = (
     _action("choose_previous", ("up", "left", "k"), "previous answer", "the answer before"),
     _action("choose_none", ("backspace", "delete"), "no answer", "take the answer back"),
 )
-_LEAVE, _NEXT, _PREVIOUS, _SAVE, _EDITOR = (
-    next(action for action in EVERYWHERE_ACTIONS if key in action.keys) for key in ("escape", "tab", "shift+tab", "f5", "f4")
+_LEAVE, _NEXT, _PREVIOUS, _SAVE, _EDITOR, _HELP = (
+    next(action for action in EVERYWHERE_ACTIONS if key in action.keys)
+    for key in ("escape", "tab", "shift+tab", "f5", "f4", "f1")
 )
 #: The key line in each mode, the most wanted first.
 FOOTERS = {
     Mode.KEYS: tuple(
         sorted((action for action in (*FORM_ACTIONS, *EVERYWHERE_ACTIONS) if action.footer), key=lambda action: action.footer)
     ),
-    Mode.TYPING: (_LEAVE, _NEXT, _SAVE, _EDITOR, _PREVIOUS),
-    Mode.CHOICE: (CHOICE_ACTIONS[0], CHOICE_ACTIONS[1], CHOICE_ACTIONS[2], _NEXT, _LEAVE, _SAVE),
-    Mode.TICK: (*TICK_ACTIONS, _NEXT, _LEAVE, _SAVE),
+    Mode.TYPING: (_LEAVE, _NEXT, _SAVE, _HELP, _EDITOR, _PREVIOUS),
+    Mode.CHOICE: (CHOICE_ACTIONS[0], CHOICE_ACTIONS[1], CHOICE_ACTIONS[2], _NEXT, _LEAVE, _SAVE, _HELP),
+    Mode.TICK: (*TICK_ACTIONS, _NEXT, _LEAVE, _SAVE, _HELP),
 }
 #: On the question whether to replace a file.
 REPLACE_ACTIONS = (
