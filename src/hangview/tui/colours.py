@@ -39,9 +39,9 @@ LIGHT = {
 CONTRAST = {
     "state-requested": "#7cc8ff",
     "state-started": "#00ff80",
-    "state-absent": "#d7af00",
+    "state-absent": "#ffd000",
     "state-failed": "#ff8c5a",
-    "state-unknown": "#fff35c",
+    "state-unknown": "#ff9cff",
     "on-state": "#000000",
     "accent-words": "#a8ccff",
     "faint": "#3c4858",
