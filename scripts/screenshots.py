@@ -19,6 +19,10 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "screenshots"
@@ -37,6 +41,7 @@ class Shot:
     colours: bool = True
     large: bool = False
     tour: bool = False
+    compare: bool = False
 
 
 SHOTS = (
@@ -45,6 +50,10 @@ SHOTS = (
     Shot("findings", (120, 36), "4"),
     Shot("waits", (120, 36), "5"),
     Shot("worksheet", (120, 40), "w"),
+    Shot("worksheet-80x24", (80, 24), "w"),
+    Shot("worksheet-160x48", (160, 48), "w 4"),
+    Shot("compare", (120, 36), compare=True),
+    Shot("compare-80x24", (80, 24), "enter", compare=True),
     Shot("large", (160, 44), "minus minus minus minus minus", large=True),
     Shot("ascii-80x24", (80, 24), ascii_only=True, colours=False),
     Shot("light", (120, 36), theme="light"),
@@ -66,6 +75,8 @@ async def take(shot: Shot) -> str:
         os.environ.pop("NO_COLOR", None)
     else:
         os.environ["NO_COLOR"] = "1"
+    if shot.compare:
+        return await _photograph(shot, _comparison(shot))
     if shot.large:
         from tests.support.incidents import large
 
@@ -77,6 +88,26 @@ async def take(shot: Shot) -> str:
         incident, demo = hangview.load("dumps"), True
     ui = UiOptions(demo=demo, theme=shot.theme, tour=shot.tour)
     app = HangviewApp(incident.paths, ui, ascii_only=shot.ascii_only, colours=shot.colours, incident=incident, rest=0)
+    return await _photograph(shot, app)
+
+
+def _comparison(shot: Shot) -> App[int]:
+    """A healthy run and the same one hanging; by names of folders as a person types them."""
+    import hangview
+    from hangview.compare import compare
+    from hangview.tui import UiOptions
+    from hangview.tui.compare.app import CompareApp
+    from hangview.tui.compare.reader import Both
+
+    names = ("healthy", "seed-a")
+    for name in names:
+        shutil.copytree(ROOT / "fixtures" / name, name, dirs_exist_ok=True)
+    a, b = (hangview.load(name) for name in names)
+    ui = UiOptions(theme=shot.theme)
+    return CompareApp(names, ui, ascii_only=shot.ascii_only, colours=shot.colours, both=Both(compare(a, b), a, b))
+
+
+async def _photograph(shot: Shot, app: App[int]) -> str:
     async with app.run_test(size=shot.size) as pilot:
         await pilot.pause()
         for key in shot.keys.split():

@@ -139,7 +139,7 @@ class CompareScreen(Screen[None], inherit_bindings=False):
         self.both = both
         found = standings(both.comparison)
         self.order = {each.pair: each for each in found}
-        whole = Choice(SETS, (line(("  both sets: conditions, what was compared", Tone.DIM)),))
+        whole = Choice(SETS, (line(("  both sets and their conditions", Tone.DIM)),))
         self.groups.choose_from((whole, *(Choice(each.pair, (group_line(both.comparison, each),)) for each in found)))
         self.number = 0 if both.comparison.differences else None
         if found:
