@@ -66,10 +66,7 @@ class BaseApp(App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self._ending.arm()
-        self.app_resume_signal.subscribe(self, self._back_from_the_shell, immediate=True)
-
-    def _back_from_the_shell(self, _app: App[object]) -> None:
-        self._shown.forget()
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
 
     def on_unmount(self) -> None:
         self._ending.disarm()
