@@ -10,6 +10,7 @@ from textual.widgets import Input
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.worksheet.keys import Mode
 from hangview.tui.worksheet.screen import WorksheetScreen
+from hangview.worksheet.layout import FieldKind
 from tests.support.incidents import eight_in_five_groups, four_ranks
 from tests.tui.screens import screen_text, showing
 
@@ -148,3 +149,33 @@ async def test_a_second_dismissal_is_complete_at_once():
         await second
         await at_rest(app, pilot)
         assert on_top(app) == "MainScreen"
+
+
+async def test_a_long_text_typed_in_one_go_costs_few_keys(monkeypatch):
+    """Without a bracketed paste a terminal sends pasted text as keys; they come out as they were, in a handful of turns."""
+    lines = [f"[rank{number}] ERROR collective timed out é→ {number}" for number in range(60)]
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "w")
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        sheet.form.enter(next(stop.key for stop in sheet.form.stops if stop.kind is FieldKind.TEXT))
+        await pilot.pause()
+        sent = []
+        hand_on = app._ahead._send
+
+        async def count(event):
+            sent.append(event)
+            await hand_on(event)
+
+        monkeypatch.setattr(app._ahead, "_send", count)
+        await at_once(app, pilot, "\r".join(lines) + "\x1bq")
+        assert [field.typed for field in sheet.session.sheet if field.typed] == ["\n".join(lines)]
+        assert on_top(app) == "MainScreen"
+        assert len(sent) < 20
+
+
+async def test_a_line_typed_in_one_go_stays_a_line():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "/rank 2\r")
+        assert app.main.place is not None
+        assert app.main.place.rank == 2

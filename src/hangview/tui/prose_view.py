@@ -120,6 +120,7 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         event.stop()
         self._laid = None
+        self.refresh()  # it has a size again: what was shown while it was hidden marked no row, and textual kept the old ones
         self.scroll_to_row(self.topmost)
 
     def scroll_to_row(self, row: int) -> None:

@@ -4,6 +4,7 @@ textual sends a key to what has the focus when it is read, and runs the action t
 through the queues of all parents. Of ``8``, tab and some text that arrive together, by paste into tmux or over a slow line, the
 text would be sent to the screen as well, as commands, for tab has not moved the focus yet. So a key is sent only once the one
 before it has done what it does: its action ran, what that set into motion came to rest, a screen that it opened has its focus.
+Characters that wait for a field to type in go into it as one text: each alone would cost a drawing of the screen.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from textual.events import Key, Paste
+from textual.widgets import Input, TextArea
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from textual.app import App
-    from textual.events import Key, Paste
+    from textual.widget import Widget
 
 #: Seconds until the next key is sent even though the one before was never heard of again: its widget may be gone.
 PATIENCE = 5.0
@@ -84,4 +88,22 @@ class TypeAhead:
             return
         self._in_hand = None
         if self._waiting:
-            await self._hand_on(self._waiting.popleft())
+            await self._hand_on(self._gathered(self._app.focused))
+
+    def _gathered(self, focused: Widget | None) -> Key | Paste:
+        """The next key, or as much as waits for a field as one text."""
+        first = self._waiting.popleft()
+        text = typed(first, focused)
+        while text and self._waiting and (more := typed(self._waiting[0], focused)):
+            self._waiting.popleft()
+            text += more
+        return Paste(text) if len(text) > 1 else first
+
+
+def typed(event: Key | Paste, field: Widget | None) -> str:
+    """What a key writes into a field, as a paste of it would too; "" for any that may do something else there."""
+    if not isinstance(event, Key) or not isinstance(field, Input | TextArea):
+        return ""
+    if event.is_printable:
+        return event.character or ""
+    return "\n" if event.key == "enter" and isinstance(field, TextArea) else ""
