@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,3 +183,37 @@ async def test_what_a_look_says_reaches_the_screen():
         app.post_message(Failed("/gone: No such file or directory"))
         await pilot.pause()
         assert "/gone: No such file or directory" in screen_text(app)
+
+
+async def test_more_files_leave_the_answer_first_and_a_finding_gone_to_current():
+    """A dump that goes and comes back: the same finding is the answer again, and ``n`` goes through all of them."""
+    with_it, without = incidents.eight_in_five_groups(), incidents.eight_in_five_groups()
+    total = len(with_it.findings)
+    without = replace(without, findings=without.findings[1:])  # what was second is the first one for a while
+    async with HangviewApp(("run",), UiOptions(), rest=0, incident=with_it).run_test(size=(100, 30)) as pilot:
+        app = pilot.app
+        assert isinstance(app, HangviewApp)
+        await pilot.press("j")
+        for incident in (without, with_it):
+            app.post_message(Looked(incident, final=True))
+            await pilot.pause()
+            assert app.main.finding_at == 0
+        seen = []
+        for _ in range(total):
+            await pilot.press("n")
+            seen.append(app.main.finding_at)
+        assert sorted(seen) == list(range(total))
+
+        await pilot.press(*["n"] * ((2 - seen[-1]) % total))
+        assert app.main.finding_at == 2  # by hand
+        app.post_message(Looked(without, final=True))
+        await pilot.pause()
+        assert app.main.finding_at == 1  # the same one
+        assert "n goes to the first finding" in screen_text(app)
+        await pilot.press("n")
+        assert app.main.finding_at == 0
+        await pilot.press("n")
+        assert app.main.finding_at == 1
+        app.post_message(Looked(replace(with_it, findings=with_it.findings[:1]), final=True))
+        await pilot.pause()
+        assert app.main.finding_at == 0  # it is gone

@@ -203,6 +203,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._say_activity()
         if event.final and moved_by_hand and before is not None and _news(before, event.incident):
             key = self.live("next_finding")
+            self.main.news = True
             self.main.say(f"the files say more than before: the banner has the answer, {key} goes to the first finding")
 
     def on_failed(self, event: Failed) -> None:

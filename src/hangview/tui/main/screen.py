@@ -182,7 +182,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     def on_choice_view_moved(self, event: ChoiceView.Moved) -> None:
         if event.view.id == "findings" and isinstance(event.view.key, int):
-            self.finding_at = event.view.key
+            self.finding_at, self.stepped, self.news = event.view.key, True, False
             self.show_finding()
             self.show_banner()
         elif event.view.id == "waits":

@@ -65,7 +65,9 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if old is not None:
             self.trail.move(lambda place: same_place(old, place, incident))
         self.hits = [moved for hit in self.hits if old and (moved := same_place(old, hit, incident))]
-        self.finding_at = next((at for at, each in enumerate(incident.findings) if finding and same_finding(each, finding)), 0)
+        kept_at = (at for at, each in enumerate(incident.findings) if finding and self.stepped and same_finding(each, finding))
+        self.finding_at = next(kept_at, 0)
+        self.stepped = self.finding_at > 0
         kept = same_place(old, place, incident) if old is not None and place is not None else None
         if kept is not None and not self.following:
             self.show_lane(kept, keep=True)

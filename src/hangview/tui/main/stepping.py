@@ -38,6 +38,8 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         here = place_of(self.incident, findings[self.finding_at]) if self.incident else None
         away = step > 0 and self.center == "grid" and here is not None and place is not None and place[:3] != here[:3]
         target = self.finding_at if away else self.finding_at + step  # off the finding: first come back to it
+        if self.news and step > 0 and self.finding_at:
+            target = 0  # as was said when the files said more
         wrapped = " (round the end)" if not 0 <= target < len(findings) else ""
         self.show_finding_number(target % len(findings))
         if wrapped:
@@ -46,7 +48,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
     def show_finding_number(self, number: int) -> None:
         """Make a finding the current one and go to its call; in the list of findings, stay there."""
         assert self.incident is not None
-        self.finding_at = number
+        self.finding_at, self.stepped, self.news = number, True, False
         self.choices("findings").choose(number)
         self.level = 0
         place = place_of(self.incident, self.incident.findings[number])
