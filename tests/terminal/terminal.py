@@ -9,6 +9,7 @@ import select
 import signal
 import struct
 import sys
+import tempfile
 import termios
 import time
 from dataclasses import dataclass, field
@@ -42,7 +43,9 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         foreign = ("NO_COLOR", "COLORTERM", "TMUX", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE", *self.drop)
         env = {name: value for name, value in os.environ.items() if name not in foreign}
-        env |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", **self.env}
+        # a state folder of its own: what one test leaves behind, a place or a draft, is nothing to the next
+        self._state = tempfile.TemporaryDirectory(prefix="hangview-state-", ignore_cleanup_errors=True)
+        env |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "XDG_STATE_HOME": self._state.name, **self.env}
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -56,6 +59,7 @@ class Terminal:
             os.waitpid(self.pid, 0)
         if self.fd >= 0:
             os.close(self.fd)
+        self._state.cleanup()
 
     def read(self, quiet: float = 0.05) -> bool:
         """Take what there is within ``quiet`` seconds; False when the program has closed its side."""
