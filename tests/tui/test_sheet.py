@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from textual import events
+from textual.keys import _character_to_key
 
+from hangview.tui import UiOptions
+from hangview.tui.app import HangviewApp
+from hangview.tui.looker import Failed, Looked
 from hangview.tui.prose import plain
 from tests.support.incidents import eight_in_five_groups, four_ranks
 from tests.tui.screens import screen_text, showing
-
-if TYPE_CHECKING:
-    from hangview.tui.app import HangviewApp
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +85,71 @@ async def test_no_worksheet_before_there_is_an_incident():
         await pilot.press("w")
         assert on_top(app) == "MainScreen"
         assert "no worksheet yet" in plain(app.main.prose("status").prose)
+
+
+class SlowLooker:
+    """Reads until the test says what it found."""
+
+    mode, watches = "not watching", False
+
+    def __init__(self, post) -> None:
+        self.post = post
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def checked_ago(self) -> None: ...
+
+
+def still_reading() -> HangviewApp:
+    return HangviewApp(("run",), UiOptions(), rest=0, looker=SlowLooker)
+
+
+async def test_what_is_typed_for_the_worksheet_while_the_files_are_read_reaches_it():
+    app = still_reading()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("w")
+        assert "the worksheet opens when the files are read" in screen_text(app)
+        assert "esc cancels" in screen_text(app)
+        app.post_message(events.Key("tab", None))
+        for char in "q4?s run":
+            app.post_message(events.Key(_character_to_key(char), char))
+        await pilot.pause()
+        assert on_top(app) == "MainScreen"
+        app.post_message(Looked(four_ranks(), final=True))
+        for _ in range(50):
+            await pilot.pause()
+        assert on_top(app) == "WorksheetScreen"
+        sheet = app.sheet()
+        assert sheet is not None
+        assert sheet.session.sheet["run"].typed == "q4?s run"
+        await pilot.press("escape", "q", "4")
+        assert app.main.center == "findings"
+
+
+async def test_escape_cancels_the_wait_for_the_worksheet():
+    app = still_reading()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("w", "x")
+        await pilot.press("escape")
+        assert "cancelled" in screen_text(app)
+        app.post_message(Looked(four_ranks(), final=True))
+        for _ in range(10):
+            await pilot.pause()
+        assert on_top(app) == "MainScreen"
+        await pilot.press("4")
+        assert app.main.center == "findings"
+
+
+async def test_files_that_cannot_be_read_end_the_wait_for_the_worksheet():
+    app = still_reading()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("w", "x")
+        app.post_message(Failed("/gone: No such file or directory"))
+        for _ in range(10):
+            await pilot.pause()
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert on_top(app) == "HelpDialog"
+        await pilot.press("escape", "ctrl+q")

@@ -92,6 +92,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._ended = False
         self._shown = Shown()
         self._sheet: WorksheetScreen | None = None
+        self._wanted: Callable[[], object] | None = None  #: what was asked of the worksheet before there was one
 
     def get_default_screen(self) -> Screen[None]:
         return self.main
@@ -200,6 +201,10 @@ class HangviewApp(App[int], inherit_bindings=False):
                 self._begin_tour()
         if self._sheet is not None and event.final:
             self._sheet.update_incident(event.incident)
+        if self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            wanted()
+            self._ahead.release()
         self._say_activity()
         if event.final and moved_by_hand and before is not None and _news(before, event.incident):
             key = self.live("next_finding")
@@ -208,6 +213,10 @@ class HangviewApp(App[int], inherit_bindings=False):
 
     def on_failed(self, event: Failed) -> None:
         self._progress = ""
+        if self._wanted is not None:
+            self._wanted = None
+            self._ahead.drop()
+            self._ahead.release()
         self.main.trouble = event.reason
         self._say_activity()
         self.main.share_out()
@@ -249,8 +258,21 @@ class HangviewApp(App[int], inherit_bindings=False):
         return self._sheet
 
     def action_worksheet(self) -> None:
-        if self.sheet() is not None:
+        if not self._is_read_first(self.action_worksheet, "the worksheet opens") and self.sheet() is not None:
             self.push_screen("worksheet")
+
+    def _is_read_first(self, then: Callable[[], object], what: str) -> bool:
+        """Whether the files come first; what is typed meanwhile is kept for what opens then."""
+        if self.main.incident is not None or self._looker is None or self.main.trouble:
+            return False
+        self._wanted = then
+        self._ahead.hold(self._wants_no_more)
+        self.main.say(f"{what} when the files are read and gets what you type; esc cancels")
+        return True
+
+    def _wants_no_more(self) -> None:
+        self._wanted = None
+        self.main.say("cancelled: the files are still being read")
 
     def action_send_finding(self) -> None:
         finding, sheet = self.main.finding, self.sheet()
@@ -258,6 +280,8 @@ class HangviewApp(App[int], inherit_bindings=False):
             self.main.say(sheet.add_finding(finding) if finding is not None else "there is no finding to send")
 
     def action_save(self) -> None:
+        if self._is_read_first(self.action_save, "saving opens"):
+            return
         sheet = self.sheet()
         if sheet is not None:
             self.push_screen(sheet.save_dialog(), self._saved)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 #: Rounds through the queues of the screen and the app after an action: what it posts may post something again.
 ROUNDS = 4
+#: Keys that end the waiting for a screen.
+ENDING = ("escape", "ctrl+c", "ctrl+q")
 
 
 class TypeAhead:
@@ -35,9 +37,37 @@ class TypeAhead:
         self._send = send
         self._waiting: deque[Key | Paste] = deque()
         self._in_hand: Key | Paste | None = None
+        self._cancelled: Callable[[], object] | None = None  #: while keys are held: told when escape ends that
+
+    def hold(self, cancelled: Callable[[], object]) -> None:
+        """Keep what is typed from now on for a screen that is still to come, until ``release``.
+
+        Escape forgets it and tells ``cancelled``; so do the keys that end the program, which then do what they do.
+        """
+        self._cancelled = cancelled
+
+    @property
+    def holds(self) -> bool:
+        return self._cancelled is not None
+
+    def release(self) -> None:
+        """The screen is on its way: what was typed goes to it, or to whatever is on top by then."""
+        if self._cancelled is not None:
+            self._cancelled = None
+            self._in_hand = Key("no_key", None)  # stands for the opening of the screen: what comes after it waits for that
+            self._settle(self._in_hand, ROUNDS)
 
     async def take(self, event: Key | Paste) -> None:
         """A key was read."""
+        if self._cancelled is not None:
+            if not isinstance(event, Key) or event.key not in ENDING:
+                self._waiting.append(event)
+                return
+            cancelled, self._cancelled = self._cancelled, None
+            self.drop()
+            cancelled()
+            if event.key == "escape":
+                return
         if self._in_hand is None:
             await self._hand_on(event)
             return
@@ -87,7 +117,7 @@ class TypeAhead:
         if event is not self._in_hand:
             return
         self._in_hand = None
-        if self._waiting:
+        if self._waiting and not self.holds:
             await self._hand_on(self._gathered(self._app.focused))
 
     def _gathered(self, focused: Widget | None) -> Key | Paste:
