@@ -63,9 +63,11 @@ class Jobs:
         with suppress(RuntimeError):  # the program ends while a thread still reads: there is no loop any more
             self._post(message)
 
-    def stop(self) -> None:
-        """Let the job end with what it has."""
+    def stop(self) -> bool:
+        """Let the job end with what it has; False when there is none, or it was told already and does not listen."""
+        listens = self.busy and not self._stop.is_set()
         self._stop.set()
+        return listens
 
     def forget(self) -> None:
         """The same, and nobody wants to know."""

@@ -48,6 +48,7 @@ class LogReader:
         self._lock = Lock()
         self._data: LogData | None = None
         self._only: OnlyRank | None = None
+        self._hit: tuple[tuple[int, int], ...] = ()  #: offset and number of the last hit, if its number is known
 
     @property
     def taken(self) -> int:
@@ -61,7 +62,7 @@ class LogReader:
             end = offset is None or offset >= data.size
             at = data.size if offset is None or end else pages.row_start(offset)
             moved = exact and (end or at != offset) and offset != 0
-            number = None if moved else pages.number_at(at, self.target.anchors)
+            number = None if moved else pages.number_at(at, (*self.target.anchors, *self._hit))
             above = pages.before(at, number, AROUND)
             return Read(above.joined(pages.after(at, number, AROUND)), at, data.size, data.changed, moved)
 
@@ -106,6 +107,7 @@ class LogReader:
                     at = pages.row_start(hit.offset)
                     if number is not None:
                         number += -hit.lines if backwards else hit.lines
+                    self._hit = ((at, number),) if number is not None else ()
                     return Found(at, number, wrapped)
                 if stopped():
                     return Found(None, stopped=True)

@@ -461,11 +461,7 @@ class LogScreen(Screen[None], inherit_bindings=False):
         self.app.push_screen(HelpDialog(log_help(live_keys(self.app)), ascii_only=self._ascii))
 
     def action_stop(self) -> None:
-        if self.search.busy:
-            self.search.stop()
-        elif self.jobs.busy and self._waited:
-            self.jobs.stop()
-        else:
+        if not self.search.stop() and not (self._waited and self.jobs.stop()):
             self.action_close()
 
     def action_close(self) -> None:
