@@ -14,6 +14,7 @@ from hangview.incident import load
 from hangview.logs.evidence import LogLine
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.log.finding import Search
+from hangview.tui.log.only import OnlyRank
 from hangview.tui.log.reader import LogReader
 from hangview.tui.log.screen import LogScreen
 from hangview.tui.log.view import LogView
@@ -322,6 +323,25 @@ async def test_no_line_of_the_rank(tmp_path):
         assert "no line here names rank 3" in text(pilot)
         await press(pilot, "r")
         assert current(pilot) == (1, "[rank1]: one")
+
+
+async def test_looking_for_lines_of_one_rank_can_be_stopped_and_goes_on(tmp_path, monkeypatch):
+    path = tmp_path / "all.log"
+    path.write_text("[rank1]: one\n" * 200 + "[rank3]: three\n")
+    go, fits = Event(), OnlyRank.__call__
+    monkeypatch.setattr(OnlyRank, "__call__", lambda self, line: go.wait() and fits(self, line))
+    async with opened(path, target(path, alone=False)) as pilot:
+        await press(pilot, "g")
+        await pilot.press("r")
+        await pilot.pause()
+        log(pilot)._waited = 1  # as if it had taken long
+        await pilot.press("escape")
+        go.set()
+        await settled(pilot)
+        assert "stopped: no line between 0 bytes and 13 bytes names rank 3 · down reads on" in text(pilot)
+        await press(pilot, "down")
+        assert [row.text for row in view(pilot).rows] == ["[rank3]: three"]
+        assert view(pilot).rows[0].number == 201
 
 
 # Several logs

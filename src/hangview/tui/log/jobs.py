@@ -40,6 +40,7 @@ class Jobs:
         self._then: Callable[[Any], None] | None = None
         self._next: tuple[Callable[[Event], Any], Callable[[Any], None]] | None = None
         self.busy = False
+        self.stopped = False  #: the job that ended last did so because it was told to
 
     def start(self, work: Callable[[Event], Any], then: Callable[[Any], None]) -> None:
         """``work`` gets an event that tells it to stop; ``then`` gets what it gives, or the ``OSError`` that it raised."""
@@ -76,7 +77,7 @@ class Jobs:
 
     def done(self, result: Any) -> None:
         """For the screen, when :class:`Done` arrives."""
-        self.busy = False
+        self.busy, self.stopped = False, self._stop.is_set()
         then, following = self._then, self._next
         self._then = self._next = None
         if following is not None:

@@ -198,14 +198,21 @@ class LogScreen(Screen[None], inherit_bindings=False):
         if rows:
             index = len(rows) - 1 if offset is None else index_at(rows, result.at, text)
             self._view.show(rows, index)
-        elif self.only:
-            self._view.say(f"no line here names rank {self.target.rank}")
         else:
-            self._view.say("the file is empty")
+            self._view.say(self._no_rows())
         if result.moved:
             self._note = "the file is not as it was when hangview read it: its lines lie elsewhere now"
             self._show_head()
         self._revealed(words)
+
+    def _no_rows(self) -> str:
+        if not self.only:
+            return "the file is empty"
+        held, rank = self.held, self.target.rank
+        if held.low == 0 and held.high >= self._length:
+            return f"no line here names rank {rank}"
+        between = f"between {size_text(held.low)} and {size_text(held.high)}"
+        return f"stopped: no line {between} names rank {rank} · {live_keys(self.app)('log_down')} reads on"
 
     def _revealed(self, words: str) -> None:
         if self._view.needle is not None and words:
@@ -213,7 +220,8 @@ class LogScreen(Screen[None], inherit_bindings=False):
         self._show_status()
         if words:
             self.say(words)
-        self._more()
+        if not self.jobs.stopped:  # by hand: then the next move goes on
+            self._more()
 
     def _take(self, read: Read) -> None:
         self.held, self._length = read.stretch, read.size
@@ -258,7 +266,12 @@ class LogScreen(Screen[None], inherit_bindings=False):
         self._mark(result.stretch.rows)
         shift = len(rows) - len(old.rows) - added if below else added
         index = next((at for at, each in enumerate(rows) if row is not None and each.key == row.key), 0)
-        view.show(rows, index, top=topmost + shift)
+        if rows:
+            view.show(rows, index, top=topmost + shift)
+        else:
+            view.say(self._no_rows())
+        if self.jobs.stopped:
+            self._owed = 0
         if added and self._owed:
             owed, self._owed = self._owed, 0
             self._move(owed)
