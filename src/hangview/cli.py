@@ -18,6 +18,7 @@ from hangview.cli_completion import completion
 from hangview.cli_config import config
 from hangview.cli_errors import Complaint, Exit, exit_code, narrate
 from hangview.cli_options import (
+    PATH,
     Defaults,
     config_of,
     language_option,
@@ -87,8 +88,8 @@ class _Screen(click.Command):
         return ctx.parent.get_help() if ctx.parent is not None else super().get_help(ctx)
 
 
-_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-_output = click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE instead of stdout.")
+_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
+_output = click.option("-o", "--output", metavar="FILE", type=PATH, help="Write to FILE instead of stdout.")
 
 _format = click.option(
     "--format",
@@ -111,7 +112,7 @@ def cli() -> None:
 
 
 @cli.command(_SCREEN, cls=_Screen, hidden=True)
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=PATH)
 @screen_options
 @setting_option("watch")
 @setting_option("poll")
@@ -132,7 +133,7 @@ def _screen(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 @_output
 @click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
 @click.option("--no-logs", is_flag=True, help="Read dumps alone.")
-@click.option("--logs", "more_logs", multiple=True, metavar="PATH", type=click.Path(), help="Logs that lie elsewhere.")
+@click.option("--logs", "more_logs", multiple=True, metavar="PATH", type=PATH, help="Logs that lie elsewhere.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1 or 3 once a report is written.")
 @reading_options
 def report(
@@ -197,9 +198,7 @@ def explain(paths: tuple[str, ...], **reading: Any) -> int:
 @cli.command()
 @_paths
 @_output
-@click.option(
-    "--against", metavar="PATH", type=click.Path(), help="A comparison run: fills in what changed, and the trials around it."
-)
+@click.option("--against", metavar="PATH", type=PATH, help="A comparison run: fills in what changed, and the trials around it.")
 @language_option
 @template_option
 @reading_options
@@ -239,8 +238,8 @@ def worksheet(
 
 
 @cli.command(name="compare", short_help="Lay two dump sets side by side.")
-@click.argument("a", metavar="A", type=click.Path())
-@click.argument("b", metavar="B", type=click.Path())
+@click.argument("a", metavar="A", type=PATH)
+@click.argument("b", metavar="B", type=PATH)
 @_format
 @_output
 @click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 else:
     _ParamType = click.ParamType  # takes no parameter before click 8.4
 
-__all__ = ["WORKSHEET_LANGUAGES"]
+__all__ = ["PATH", "WORKSHEET_LANGUAGES"]
+
+#: A path, completed as one. Whether it can be read is seen, and said in our words, when it is.
+PATH = click.Path(readable=False)
 
 
 class _SettingType(_ParamType):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hangview.cli_errors import Complaint, Exit, narrate
-from hangview.cli_options import read_options, setting_option
+from hangview.cli_options import PATH, read_options, setting_option
 from hangview.cli_output import Progress, put, save_bytes
 from hangview.cli_paths import check_paths
 
@@ -30,8 +30,8 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(short_help="Put dumps into one small file.")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-@click.option("-o", "--output", metavar="FILE", required=True, type=click.Path(), help=f"The pack, named x{_ENDING}.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
+@click.option("-o", "--output", metavar="FILE", required=True, type=PATH, help=f"The pack, named x{_ENDING}.")
 @click.option("--dask", metavar="ADDRESS", help="Have the workers of this Dask scheduler read: tcp://host:8786.")
 @_reading
 def pack(paths: tuple[str, ...], output: str, *, dask: str | None, **reading: Any) -> int:

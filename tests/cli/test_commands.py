@@ -188,6 +188,7 @@ def test_a_folder_that_may_not_be_listed(monkeypatch, tmp_path, capsys):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("hangview.cli_paths.os.scandir", scandir)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert cli.run(["report", str(tmp_path)]) == 3
     assert one_line(capsys.readouterr().err) == f"{tmp_path}: permission denied"
 
