@@ -27,10 +27,19 @@ class Needle:
 
     def __init__(self, typed: str) -> None:
         self.typed = typed
-        flags = re.IGNORECASE if typed == typed.lower() else 0
-        self.text = re.compile(re.escape(typed), flags)
-        self.data = re.compile(re.escape(typed.encode("utf-8", "surrogateescape")), flags)
-        self.length = len(typed.encode("utf-8", "surrogateescape"))
+        self._any_case = typed == typed.lower()
+        self.text = re.compile(re.escape(typed), re.IGNORECASE if self._any_case else 0)
+        self._data = typed.encode("utf-8", "surrogateescape")
+        self.length = len(self._data)
+
+    def in_lines(self, chunk: bytes) -> Iterator[tuple[int, int, int]]:
+        """(hit, start, end) of each line that holds it; not by a pattern, which takes ten times as long."""
+        hay = chunk.lower() if self._any_case else chunk  # ASCII alone, so that places stay what they are
+        at = hay.find(self._data)
+        while at >= 0:
+            begin, end = _line_around(chunk, at)
+            yield at, begin, end
+            at = hay.find(self._data, end)
 
 
 class Search:
@@ -111,14 +120,8 @@ class Search:
 
     def _hits(self, chunk: bytes) -> list[int]:
         """Where in the chunk lines begin to fit, ascending, one for each line."""
-        found: list[int] = []
-        line_end = -1
-        for match in self._needle.data.finditer(chunk):
-            if match.start() <= line_end:
-                continue
-            begin, line_end = _line_around(chunk, match.start())
-            if self._keep is None or self._keep(chunk[begin:line_end]):
-                found.append(match.start())
+        lines = self._needle.in_lines(chunk)
+        found = [hit for hit, begin, end in lines if self._keep is None or self._keep(chunk[begin:end])]
         if b"\x1b" in chunk:
             found = sorted({*found, *self._coloured(chunk, found)})
         return found
