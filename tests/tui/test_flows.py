@@ -533,3 +533,65 @@ async def test_the_last_words_are_about_what_is_known_at_the_end():
         app.main.take(incidents.four_ranks(), final=True)
         assert app.last_words == ""
         assert app.code() == 1
+
+
+def foot(app: HangviewApp, name: str) -> str:
+    pane = app.main.pane(name)
+    return screen_text(app).splitlines()[pane.region.bottom - 1][pane.region.x : pane.region.right]
+
+
+async def test_the_panes_below_the_findings_are_about_the_finding_that_is_pointed_at():
+    incident = incidents.eight_in_five_groups()
+    async with showing(incident, (160, 48)) as (app, pilot):
+        await pilot.press("4")
+        for number, finding in enumerate(incident.findings):
+            assert app.main.finding_at == number
+            text = screen_text(app)
+            name = next(group.label for group in incident.groups if group.id == finding.group)
+            assert f"3 call {finding.seq} of {name}" in text
+            assert f"finding {number + 1} of" in text
+            assert status(app).startswith("in the grid: rank 7 · TP1") == (number > 0)
+            await pilot.press("j")
+        await pilot.press("2")
+        assert "3 call 6 of TP1" in screen_text(app)
+
+
+async def test_the_grid_says_which_rows_are_in_sight():
+    async with showing(incidents.large(20, 40, behind=(3,)), (80, 24)) as (app, pilot):
+        assert "rows" not in foot(app, "grid")  # folded all are in sight
+        await pilot.press("u")
+        height = app.main.grid.body.height
+        assert f" rows 1-{height} of 20 " in foot(app, "grid")
+        await pilot.press("G")
+        assert f" rows {21 - height}-20 of 20 " in foot(app, "grid")
+        assert "not requested" in foot(app, "grid")  # the legend has the rest
+        await pilot.press("u")
+        assert "rows" not in foot(app, "grid")
+
+
+async def test_the_text_of_a_finding_is_within_reach_at_80_columns():
+    async with showing(incidents.eight_in_five_groups(), (80, 24)) as (app, pilot):
+        await pilot.press("4")
+        assert "tab: scroll" in foot(app, "finding")
+        first = app.main.prose("finding").topmost
+        await pilot.press("tab", "pagedown")
+        assert app.main.prose("finding").topmost > first
+        assert "tab" not in foot(app, "finding")
+        await pilot.press("4", "G")
+        assert app.main.prose("finding").topmost == 0
+        last = app.main.finding_at
+        view = app.main.prose("finding")
+        await pilot.press("pagedown")
+        assert app.main.finding_at == last
+        assert view.topmost > 0 or len(view.laid()) <= view.size.height
+        await pilot.press("g", "pageup")
+        assert view.topmost == 0
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+async def test_the_key_line_says_how_to_get_back_and_out(width):
+    async with showing(incidents.four_ranks(), (width, 24)) as (app, _):
+        line = screen_text(app).splitlines()[-1]
+        assert "esc:back" in line
+        assert "q:quit" in line
+        assert "?:help" in line

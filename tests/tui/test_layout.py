@@ -37,3 +37,10 @@ def test_narrow_has_no_groups_pane_and_wide_shows_the_finding():
 def test_details_grow_when_they_are_read():
     read = plan(80, 24, banner=3, rows=6, lanes=9, drilled=True)
     assert read.bottom > plan(80, 24, banner=3, rows=6, lanes=9, drilled=False).bottom
+
+
+@given(st.integers(24, 120), st.integers(76, 115))
+def test_what_is_chosen_from_a_short_list_has_room_to_be_read(height, width):
+    lines = plan(width, height, banner=4, rows=30, lanes=30, drilled=True, chooses=True)
+    assert lines.bottom - 2 >= 9  # three lines of summary, what to compare first, what must not be concluded
+    assert height - 4 - 2 - lines.bottom - 2 >= 3  # the list with one whole finding

@@ -30,7 +30,7 @@ class Action:
     """One thing to do.
 
     ``keys`` are textual's names of keys, ``method`` the textual action it runs (by default its id). ``footer`` orders the key
-    line at the bottom: 0 is left out, 1 comes first.
+    line at the bottom: 0 is left out, 1 comes first; ``short`` is its label there, where that has to be shorter.
     """
 
     id: str
@@ -42,6 +42,7 @@ class Action:
     palette: bool = True
     method: str = ""
     priority: bool = False
+    short: str = ""
 
     @property
     def run(self) -> str:
@@ -58,7 +59,7 @@ def _move(name: str, keys: tuple[str, ...], text: str, where: tuple[Where, ...] 
 
 ACTIONS: tuple[Action, ...] = (
     Action("next_finding", ("n",), "next finding", "next finding; next hit once something was searched for", footer=1),
-    Action("previous_finding", ("N",), "previous", "previous finding or hit", footer=8),
+    Action("previous_finding", ("N",), "previous", "previous finding or hit", footer=10),
     Action("next_problem", ("e",), "next problem rank", "next rank of this lane with a problem"),
     Action("previous_problem", ("E",), "previous problem rank", "previous rank of this lane with a problem"),
     Action("next_change", ("greater_than_sign",), "next change", "next change of state in the row"),
@@ -66,13 +67,13 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "details", ("enter",), "details", "deeper: call, entry, stack, source, rank; in a list: go there", footer=2, where=_BOTH
     ),
-    Action("back", ("escape",), "back", "one level back; clears a search", footer=9, where=_BOTH),
+    Action("back", ("escape",), "back", "one level back; clears a search", footer=5, where=_BOTH),
     Action(
         "search",
         ("slash",),
         "search",
         "search: rank 37, seq 1820, group dp, op all_reduce, func forward, host node-03, or any text",
-        footer=5,
+        footer=7,
     ),
     Action("filter", ("f",), "filter rows", "show only some ranks: 0-7,12, a state (not requested), differs, lead or marked"),
     Action("clear_filter", ("F",), "clear filter", "show all rows again"),
@@ -81,13 +82,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_mark", ("apostrophe",), "next mark", "next marked rank of this lane"),
     Action("place_before", ("left_square_bracket", "b"), "place before", "back to the place before the last jump"),
     Action("place_after", ("right_square_bracket", "B"), "place after", "forward again through the places visited"),
-    Action("unfold", ("u",), "unfold", "a row for every rank, or equal ranks in one row again", footer=7),
+    Action("unfold", ("u",), "unfold", "a row for every rank, or equal ranks in one row again", footer=9),
     Action("zoom_out", ("minus",), "zoom out", "more seqs in a column, until the whole lane fits"),
     Action("zoom_in", ("plus",), "zoom in", "fewer seqs in a column"),
     Action("pane_groups", ("1",), "groups", "groups and their lanes", method="pane(1)"),
     Action("pane_grid", ("2",), "grid", "rank × seq grid", method="pane(2)"),
     Action("pane_details", ("3",), "details pane", "the call, and what lies below it", method="pane(3)"),
-    Action("pane_findings", ("4",), "findings", "all findings with their evidence", method="pane(4)", footer=6),
+    Action("pane_findings", ("4",), "findings", "all findings with their evidence", method="pane(4)", footer=8),
     Action("pane_waits", ("5",), "waits", "who waits for whom, leads at the top", method="pane(5)"),
     Action("next_pane", ("tab",), "next pane", "next pane", where=_BOTH),
     Action("previous_pane", ("shift+tab",), "previous pane", "previous pane", where=_BOTH),
@@ -140,8 +141,9 @@ ACTIONS: tuple[Action, ...] = (
         ("q", "ctrl+c"),
         "back, then quit",
         "one level back; at the top: quit, with a word about an unsaved worksheet",
-        footer=10,
+        footer=6,
         where=_BOTH,
+        short="quit",
     ),
     Action(
         "quit",

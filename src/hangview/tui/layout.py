@@ -20,8 +20,11 @@ class Layout:
     short_banner: bool
 
 
-def plan(width: int, height: int, *, banner: int, rows: int, lanes: int, drilled: bool, alone: bool = False) -> Layout:
-    """``rows``, ``lanes``: lines that the grid and the list of groups would like; ``drilled``: the user reads details."""
+def plan(
+    width: int, height: int, *, banner: int, rows: int, lanes: int, drilled: bool, alone: bool = False, chooses: bool = False
+) -> Layout:
+    """``rows``, ``lanes``: lines that the grid and the list of groups would like; ``drilled``: the user reads details;
+    ``chooses``: from a list, whose text below is what is read."""
     fits = width >= SMALLEST[0] and height >= SMALLEST[1]
     main = max(0, height - banner - 2)  # status and keys
     tall = 0 if height < 22 else 2 if height < 24 else 3 if height < 40 else 5 if height < 56 else 7
@@ -32,6 +35,8 @@ def plan(width: int, height: int, *, banner: int, rows: int, lanes: int, drilled
     bottom = max(lowest, main - min(wanted, main * 11 // 20 if height >= 30 else main))
     if drilled:  # room to read, but no other size where there is room already: that would repaint everything
         bottom = max(bottom, min(main * 3 // 5, 16))
+    if chooses:
+        bottom, least = max(bottom, min(main * 2 // 3, 16)), 6  # there is no map in the middle
     bottom = 0 if alone else max(3, min(bottom, main - least))
     return Layout(
         fits=fits,

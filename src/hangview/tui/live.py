@@ -52,7 +52,7 @@ USUAL = LiveKeys()
 def key_line(live: LiveKeys = USUAL) -> tuple[tuple[str, str], ...]:
     """(key, label) pairs for the key line, most wanted first."""
     shown = sorted((action for action in ACTIONS if action.footer), key=lambda action: action.footer)
-    return tuple((live.first(action), action.label) for action in shown if live.of(action))
+    return tuple((live.first(action), action.short or action.label) for action in shown if live.of(action))
 
 
 def live_keys(app: object) -> LiveKeys:

@@ -189,6 +189,13 @@ class ChoiceView(ProseView, inherit_bindings=False):
         def control(self) -> ChoiceView:
             return self.view
 
+    class Beyond(Moved):
+        """A page further than the last item was asked for, or (``rows`` below 0) than the first."""
+
+        def __init__(self, view: ChoiceView, rows: int) -> None:
+            super().__init__(view)
+            self.rows = rows
+
     class Opened(Moved):
         """The item under the cursor was clicked again."""
 
@@ -302,7 +309,10 @@ class ChoiceView(ProseView, inherit_bindings=False):
             return
         target = self._starts[self.chosen] + rows
         at = max((number for number in range(len(self.choices)) if self._starts[number] <= max(target, 0)), default=0)
-        self.chosen = at if at != self.chosen else self.chosen + (1 if rows > 0 else -1)
+        before = self.chosen
+        self.chosen = at if at != before else before + (1 if rows > 0 else -1)
+        if self.chosen == before:
+            self.post_message(self.Beyond(self, rows))
 
     def action_top(self) -> None:
         self.chosen = 0

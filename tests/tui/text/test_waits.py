@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from hangview import load
 from hangview.incident import Incident, Side, Wait
 from hangview.tui.place import Place
 from hangview.tui.text.waits import cycles_of, knots_of, wait_lines
 from tests.support import incidents
 from tests.support.builder import Builder
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def texts(incident: Incident) -> list[str]:
@@ -80,3 +85,14 @@ def test_several_ranks_wait_in_the_plural():
     incident = incidents.large(behind=(37, 511))
     root = next(line for line in texts(incident) if "look here first" in line)
     assert root == "ranks 37,511  look here first: others wait, and they wait for nobody"
+
+
+def test_who_is_held_in_a_call_whose_requests_differ_is_said_to_be():
+    """Ranks 1, 3 and 7 asked for what the majority asked for; they are in the call of which rank 5 asked something else."""
+    incident = load(str(FIXTURES / "nccl-size"))
+    roots = [text for text in texts(incident) if not text.startswith(" ")]
+    held = "is in reduce_scatter 9 of DATA_PARALLEL_GROUP, in which the requests differ (rank 5)"
+    assert roots[0].startswith("rank 5  look here first")
+    assert roots[1:] == [f"rank {rank}  {held}" for rank in (1, 3, 7)]
+    places = [place for place, line in wait_lines(incident) if held in line.text]
+    assert [(place.seq, place.rank) for place in places if place] == [(9, 1), (9, 3), (9, 7)]

@@ -24,7 +24,7 @@ from hangview.tui.grid.plane import RUNS, Plane, Row, fold, label_ranks
 from hangview.tui.grid.zoom import zoom_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from rich.style import Style
     from textual import events
@@ -69,6 +69,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         self.level = 0
         self.left = 0  #: first column in sight, in blocks
         self.topmost = 0  #: first row in sight
+        self.on_position: Callable[[str], None] | None = None  #: told which rows are in sight, "" for all
         self._rows: list[Row] | None = None
         self._row_of: dict[int, int] = {}
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
@@ -336,6 +337,9 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         if not top <= at < top + body.height:
             top = at if at < top else at - body.height + 1
         self.topmost = top
+        if self.on_position is not None:
+            total, end = len(self.rows), min(len(self.rows), top + body.height)
+            self.on_position(f"rows {top + 1:,}-{end:,} of {total:,}" if total > body.height and self.size.height else "")
 
     def on_resize(self, event: events.Resize) -> None:
         event.stop()

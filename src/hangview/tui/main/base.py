@@ -168,7 +168,10 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         tour = self.prose("tour")
         taken = tour.rows_needed(width) if tour.display else 0
         tour.styles.height = taken
-        layout = plan(width, height - taken, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone)
+        layout = plan(
+            width, height - taken, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone,
+            chooses=self.center == "findings",
+        )  # fmt: skip
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
             needs = f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
@@ -194,3 +197,5 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         finding = self.incident is not None and bool(self.incident.findings)
         self.pane("finding").display = finding and (layout.finding or self.center == "findings")
         self.pane("details").display = self.center != "findings" or layout.finding
+        chooses = self.center == "findings" and self.focused is not self.prose("finding")
+        self.pane("finding").say_hint(f"{self.key('next_pane')}: scroll" if chooses else "")

@@ -24,15 +24,26 @@ class Pane(Vertical, inherit_bindings=False):
         self._title = ("", False)
         self._foot = ("", False)
         self._position = ""
+        self._hint = ""
 
     def on_mount(self) -> None:
         for view in self.query(ProseView):
-            view.on_position = self._say_position
+            view.on_position = self.say_position
 
-    def _say_position(self, position: str) -> None:
+    @property
+    def position(self) -> str:
+        return self._position
+
+    def say_position(self, position: str) -> None:
         """Which lines of the view inside are in sight, before what else stands at the foot."""
         if position != self._position:
             self._position = position
+            self._show_foot()
+
+    def say_hint(self, hint: str) -> None:
+        """How the rest is reached, said beside the position while there is a rest."""
+        if hint != self._hint:
+            self._hint = hint
             self._show_foot()
 
     # The public border_title repaints the whole pane with what is in it: kilobytes over ssh for each step of the cursor. So the
@@ -44,7 +55,7 @@ class Pane(Vertical, inherit_bindings=False):
 
     def _show_foot(self) -> None:
         foot, ascii_only = self._foot
-        both = "  ".join(part for part in (self._position, foot) if part)
+        both = "  ".join(part for part in (self._position, self._position and self._hint, foot) if part)
         fits = len(both) <= self.size.width - 4
         self._border_subtitle = self._fitting(both if fits or not self._position else self._position, ascii_only)
         self.refresh(Region(-1, self.size.height, self.outer_size.width, 1))

@@ -48,7 +48,8 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     def _stops(self) -> list[Widget]:
         """Views that tab goes through, in the order in which they are seen."""
-        names = ["groups", self.center, "details", "finding"]
+        below = ["finding", "details"] if self.center == "findings" else ["details", "finding"]
+        names = ["groups", self.center, *below]
         return [self.query_one(f"#{name}") for name in names if self.pane(name).display]
 
     def action_next_pane(self) -> None:
@@ -185,8 +186,16 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             self.finding_at, self.stepped, self.news = event.view.key, True, False
             self.show_finding()
             self.show_banner()
-        elif event.view.id == "waits":
+            self.show_status()
             self.show_details()
+        elif event.view.id == "waits":
+            self.show_status()
+            self.show_details()
+
+    def on_choice_view_beyond(self, event: ChoiceView.Beyond) -> None:
+        if event.view.id == "findings":
+            view = self.prose("finding")
+            view.scroll_to_row(view.topmost + (view.size.height if event.rows > 0 else -view.size.height))
 
     def on_choice_view_opened(self, event: ChoiceView.Opened) -> None:
         if self.incident is not None:

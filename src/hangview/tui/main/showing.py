@@ -51,6 +51,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.prose("banner").can_focus = False
         self.set_ascii(self.ascii)
         self.watch(self.grid, "cursor", self._on_cursor, init=False)
+        self.grid.on_position = self._say_rows
         self.show_all()
 
     # Another incident
@@ -234,8 +235,17 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.say_title("grid", " · ".join([f"2 {name}", *extra, members + inferred, kind]))
         self._show_legend(plane)
 
+    def _say_rows(self, position: str) -> None:
+        """Which rows of the grid are in sight; the legend has what is left of the frame."""
+        pane = self.pane("grid")
+        other_room = len(position) != len(pane.position)
+        pane.say_position(position)
+        if other_room and self.grid.plane is not None:
+            self._show_legend(self.grid.plane)
+
     def _show_legend(self, plane: Plane) -> None:
-        room = self.grid.size.width - 2
+        position = len(self.pane("grid").position)
+        room = self.grid.size.width - 2 - (position + 2 if position else 0)
         parts: list[str] = []
         for glyph, what in legend(plane.codes(), self.ascii):  # worst first: what does not fit is what everybody knows
             part = f"{glyph} {what.word}"
@@ -287,7 +297,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         text = status_words(incident, place, words, row.ranks if row else ())
         if self.hits:
             text = f"hit {self.hit_at + 1} of {len(self.hits)} · {text}"
-        self.prose("status").show((line(text),))
+        other = self.center != "grid" and self.shown_place() != place
+        self.prose("status").show((line(f"in the grid: {text}" if other else text),))
         self._point_terminal()
 
     def _point_terminal(self) -> None:
@@ -298,7 +309,10 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.app.cursor_position = grid.content_region.offset + Offset(column, row)
 
     def shown_place(self) -> Place | None:
-        """What the details are about: the cursor's cell, or the line of the wait view that is pointed at."""
+        """What the details are about: the cursor's cell, or what is pointed at in the list that is in its place. None where
+        a finding is about no call."""
+        if self.center == "findings" and self.incident is not None and self.finding is not None:
+            return place_of(self.incident, self.finding)
         if self.center == "waits":
             key = self.choices("waits").key
             if isinstance(key, tuple) and isinstance(key[1], Place):
@@ -309,7 +323,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         incident, place = self.incident, self.shown_place()
         if incident is None or place is None:
             self.say_title("details", "3 call")
-            self.prose("details").show((line(("nothing to look at yet", Tone.DIM)),))
+            about = "this finding is about no call" if self.place is not None else "nothing to look at yet"
+            self.prose("details").show((line((about, Tone.DIM)),))
             return
         try:
             self._show_place(incident, place)

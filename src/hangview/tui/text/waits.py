@@ -6,19 +6,26 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.place import Place
 from hangview.tui.prose import Line, Tone, line
+from hangview.tui.sides import MISMATCHES
 from hangview.tui.text.common import lane_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hangview.incident import Incident, Wait
+    from hangview.incident import Finding, Incident, Wait
+
+    Differing = tuple[Finding, frozenset[int]]
 
 #: The tree stops here; what was left out is counted.
 LINES = 400
 PARTS = 10
+#: So many calls whose requests differ are looked at.
+MOST_DIFFERING = 20
+_OPEN = (CellState.REQUESTED, CellState.STARTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +120,12 @@ def wait_lines(incident: Incident) -> list[WaitLine]:
         lines += _cycle(incident, members, knots, drawn)
         lines += _below(incident, members, by_target, drawn)
     waiting = {wait.rank for wait in incident.waits}
+    differing = _differing_calls(incident)
     roots: defaultdict[tuple[Knot, ...], list[int]] = defaultdict(list)
     for target in sorted(set(by_target) - waiting):
         roots[tuple(by_target[target])].append(target)
     for ranks in sorted(roots.values(), key=lambda each: (not set(each) & set(incident.leads), each)):
-        lines.append(_root(incident, ranks, by_target[ranks[0]][0]))
+        lines.append(_root(incident, ranks, by_target[ranks[0]][0], differing))
         lines += _below(incident, ranks, by_target, drawn)
     if len(lines) > LINES:
         more = len(lines) - LINES
@@ -125,7 +133,7 @@ def wait_lines(incident: Incident) -> list[WaitLine]:
     return lines
 
 
-def _root(incident: Incident, ranks: Sequence[int], knot: Knot) -> WaitLine:
+def _root(incident: Incident, ranks: Sequence[int], knot: Knot, differing: Sequence[Differing]) -> WaitLine:
     place = Place(knot.group, knot.lane, knot.seq, ranks[0])
     if set(ranks) & set(incident.leads):
         return place, line(
@@ -134,12 +142,32 @@ def _root(incident: Incident, ranks: Sequence[int], knot: Knot) -> WaitLine:
             hang=2,
         )
     missing = [rank for rank in ranks if rank in incident.coverage.missing]
+    inside = next((finding for finding, held in differing if held.issuperset(ranks)), None)
+    if inside is not None and not missing:
+        assert inside.group is not None
+        where = f"{inside.op or 'call'} {inside.seq} of {lane_name(incident, inside.group, inside.lane)}"
+        who = f" ({name_ranks(inside.ranks, PARTS)})" if inside.others else ""  # without a majority there is no other side
+        said = f"  {'is' if len(ranks) == 1 else 'are'} in {where}, in which the requests differ{who}"
+        place = Place(inside.group, inside.lane or "", inside.seq or 0, ranks[0])
+        return place, line((name_ranks(ranks, PARTS), Tone.WAITING), said, hang=2)
     why = (
         f"no dump, so what {'it waits' if len(ranks) == 1 else 'they wait'} for is not known"
         if missing
         else f"{'waits' if len(ranks) == 1 else 'wait'} for nobody as far as was recorded; not named as a lead"
     )
     return place, line((name_ranks(ranks, PARTS), Tone.UNKNOWN), f"  {why}", hang=2)
+
+
+def _differing_calls(incident: Incident) -> list[Differing]:
+    """The first findings about calls whose requests differ, each with the ranks that are held in its call."""
+    held = []
+    for finding in incident.findings:
+        if finding.kind in MISMATCHES and finding.group is not None and finding.lane is not None and finding.seq is not None:
+            cells = incident.view.call(finding.group, finding.lane, finding.seq).cells
+            held.append((finding, frozenset(cell.rank for cell in cells if cell.state in _OPEN)))
+            if len(held) == MOST_DIFFERING:
+                break
+    return held
 
 
 def _words(incident: Incident, knot: Knot) -> Line:
