@@ -176,7 +176,7 @@ async def test_a_big_file_is_read_around_the_line_alone(big):
 
 
 async def test_going_on_reads_on_and_holds_few_rows(big, monkeypatch):
-    monkeypatch.setattr("hangview.tui.log.screen.MOST_ROWS", MOST)
+    monkeypatch.setattr("hangview.tui.log.holding.MOST_ROWS", MOST)
     async with opened(big, big_target(big), size=(80, 50)) as pilot:
         for _ in range(15):
             await press(pilot, "pagedown")
