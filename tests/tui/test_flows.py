@@ -556,8 +556,9 @@ async def test_the_panes_below_the_findings_are_about_the_finding_that_is_pointe
         assert "3 call 6 of TP1" in screen_text(app)
 
 
-async def test_the_grid_says_which_rows_are_in_sight():
-    async with showing(incidents.large(20, 40, behind=(3,)), (80, 24)) as (app, pilot):
+@pytest.mark.parametrize("width", range(80, 100))
+async def test_the_grid_says_which_rows_are_in_sight(width):
+    async with showing(incidents.large(20, 40, behind=(3,)), (width, 24)) as (app, pilot):
         assert "rows" not in foot(app, "grid")  # folded all are in sight
         await pilot.press("u")
         height = app.main.grid.body.height

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -193,6 +194,35 @@ async def test_saving_asks_where_once_and_says_which_file_was_written(tmp_path: 
         assert "- **Run identifier:** 42\n" in path.with_name(f"{DEFAULT_NAME}~").read_text()
 
 
+async def test_a_folder_is_no_file_and_the_name_in_it_can_be_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("s", "ctrl+u", *"notes", "enter")
+        field = app.screen.query_one(Input)
+        assert field.value == f"notes/{DEFAULT_NAME}"
+        assert field.cursor_position == len(field.value)
+        text = "".join(screen_text(app).replace("│", "").split())
+        assert f"{tmp_path}/notes is a folder".replace(" ", "") in text
+        assert f"enter saves it here instead: {tmp_path}/notes/{DEFAULT_NAME}".replace(" ", "") in text
+        await pilot.press("~", "enter")
+        await pilot.pause()
+        assert (tmp_path / "notes" / f"{DEFAULT_NAME}~").read_text() == to_markdown(sheet.session.sheet)
+
+
+async def test_a_folder_that_is_not_there_leaves_what_was_typed(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    async with form(tmp_path) as (app, _, pilot):
+        await pilot.press("s", "ctrl+u", *"notse/a.md", "enter")
+        field = app.screen.query_one(Input)
+        assert field.value == "notse/a.md"
+        assert field.cursor_position == len(field.value)
+        text = "".join(screen_text(app).replace("│", "").split())
+        assert "the folder does not exist" in dialog_text(app)
+        assert f"{tmp_path}/notse/a.md could not be written".replace(" ", "") in text
+        assert "enter saves it here".replace(" ", "") not in text
+        assert on_top(app) is SaveDialog
+
+
 async def test_a_file_of_someone_else_is_replaced_only_when_told_so(tmp_path: Path) -> None:
     path = tmp_path / DEFAULT_NAME
     path.write_text("Bob's\n")
@@ -221,12 +251,14 @@ async def test_another_name_instead_of_replacing(tmp_path: Path) -> None:
 
 
 async def test_a_save_that_fails_says_why_and_offers_another_place(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    os.mkfifo(tmp_path / "here" / "sheet.md")
     async with form(tmp_path) as (app, _, pilot):
         await pilot.press("tab", "x", "escape", "S")
-        app.screen.query_one(Input).value = "nowhere/sheet.md"
+        app.screen.query_one(Input).value = "here/sheet.md"
         await pilot.press("enter")
         await pilot.pause()
-        assert "the folder does not exist" in dialog_text(app)
+        assert "it is no regular file" in dialog_text(app)
         assert app.screen.query_one(Input).value == "sheet.md"
         await pilot.press("enter")
         await pilot.pause()

@@ -245,7 +245,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
 
     def _show_legend(self, plane: Plane) -> None:
         position = len(self.pane("grid").position)
-        room = self.grid.size.width - 2 - (position + 2 if position else 0)
+        room = self.grid.size.width - 2 - (position + 4 if position else 0)
         parts: list[str] = []
         for glyph, what in legend(plane.codes(), self.ascii):  # worst first: what does not fit is what everybody knows
             part = f"{glyph} {what.word}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -92,14 +93,22 @@ class SaveDialog(Dialog[SaveResult]):
         if result.status is SaveStatus.FAILED:
             self._asked = None
             if result.elsewhere is not None:
-                self._input.value = short_path(result.elsewhere, self._session.store.cwd)
-                message.append(line(self.words("save.here")))
+                message.append(self._offer(result.path, result.elsewhere))
         else:
             self._asked = path
             message.append(line(self.words("save.stays", name=f"{path.name}~")))
             self.set_focus(None)
         self._message.show(tuple(message))
         self._say_keys()
+
+    def _offer(self, path: Path, elsewhere: Path) -> Line:
+        """Another place in the field, the cursor behind it. What was typed stays where it is the folder that is not there: a
+        letter is put right faster than all of it is typed again."""
+        there = os.path.isdir(path.parent)  # noqa: PTH112 - Path.is_dir raises where it may not look
+        if there:
+            self._input.value = short_path(elsewhere, self._session.store.cwd)
+        self._input.cursor_position = len(self._input.value)
+        return line(self.words("save.here" if there else "save.other", path=elsewhere))
 
     def action_replace(self) -> None:
         if self._asked is not None:
