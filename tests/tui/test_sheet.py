@@ -103,7 +103,7 @@ class SlowLooker:
 
 
 def still_reading() -> HangviewApp:
-    return HangviewApp(("run",), UiOptions(), rest=0, looker=SlowLooker)
+    return HangviewApp(("run",), UiOptions(), rest=0, looker=SlowLooker)  # type: ignore[arg-type]
 
 
 async def test_what_is_typed_for_the_worksheet_while_the_files_are_read_reaches_it():

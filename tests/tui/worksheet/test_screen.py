@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from textual.events import Paste
 from textual.widgets import Input, TextArea
 
 from hangview.tui.worksheet.lines import Lines
@@ -630,3 +631,14 @@ async def test_a_draft_that_findings_were_sent_to_is_offered(tmp_path: Path) -> 
     async with form(tmp_path, incident) as (app, _, _pilot):
         assert on_top(app) is DraftDialog
         assert "0 fields" not in screen_text(app)
+
+
+async def test_the_end_of_a_pasted_text_is_in_sight(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("missing")
+        await pilot.pause()
+        app.post_message(Paste("\n".join(f"line {number}" for number in range(300)) + "\nthe end"))
+        for _ in range(5):
+            await pilot.pause()
+        assert sheet.session.sheet["missing"].typed.endswith("line 299\nthe end")
+        assert "the end" in screen_text(app)

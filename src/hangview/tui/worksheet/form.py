@@ -332,6 +332,7 @@ class Form(VerticalScroll, inherit_bindings=False):
         self._tell()
         if self.control is self._area:
             self._draw()
+            self.call_after_refresh(self._bring_into_sight)  # it may be higher by many rows, and its last one is written in
 
     @on(Paper.Clicked)
     def _clicked(self, event: Paper.Clicked) -> None:
