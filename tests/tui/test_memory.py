@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +18,7 @@ from tests.support import incidents
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
+    from hangview.tui.main.screen import MainScreen
 
 LAST = Remembered(("2", "TP1", "4-7"), "collective", 3, 5, "4-6", "5", center="findings", level=1, answer="divergence: x")
 
@@ -32,18 +33,29 @@ def app_on(incident: Incident, folder) -> HangviewApp:
     return HangviewApp(incident.paths, UiOptions(), incident=incident, rest=0, memory=Memory(folder))
 
 
-async def session(incident: Incident, folder, *keys: str) -> HangviewApp:
+@dataclass
+class Seen:
+    """What the screen was like when a session was left."""
+
+    status: str
+    place: Place | None
+    ranks: list[tuple[int, ...]]
+    pinned: set[int]
+    unfolded: bool
+    main: MainScreen
+
+
+async def session(incident: Incident, folder, *keys: str) -> Seen:
     """Open it, press the keys, quit."""
     app = app_on(incident, folder)
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         await pilot.press(*keys)
-        app.status = plain(app.main.prose("status").prose).strip()  # type: ignore[attr-defined]
-        app.place = app.main.place  # type: ignore[attr-defined]
-        app.ranks = [row.ranks for row in app.main.grid.rows]  # type: ignore[attr-defined]
-        app.pinned, app.unfolded = app.main.grid.pinned, app.main.grid.unfolded  # type: ignore[attr-defined]
+        status = plain(app.main.prose("status").prose).strip()
+        grid = app.main.grid
+        seen = Seen(status, app.main.place, [row.ranks for row in grid.rows], set(grid.pinned), grid.unfolded, app.main)
         await pilot.press("ctrl+q")
-    return app
+    return seen
 
 
 def test_what_was_saved_is_loaded(tmp_path):

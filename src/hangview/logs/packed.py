@@ -23,7 +23,7 @@ _WITH_HEADER = 31
 
 
 class Unpacked(Protocol):
-    """A stream of unpacked bytes. Reading raises ``EOFError`` where a log ends early, ``OSError`` or ``zlib.error`` for damage."""
+    """A stream of unpacked bytes. Reading raises ``EOFError`` where a log ends early, OSError or zlib.error for damage."""
 
     def read(self, size: int, /) -> bytes: ...
 

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from textual.widget import Widget
 
 import hangview
 from hangview.compare import compare
 from hangview.compare.page import answer, changed_text, part_text
 from hangview.schema import ReadOptions
 from hangview.tui import UiOptions
-from hangview.tui.actions import actions_in
+from hangview.tui.actions import Where, actions_in
 from hangview.tui.compare.app import CompareApp
 from hangview.tui.compare.help import compare_help, help_of
 from hangview.tui.compare.reader import Both, Compared, NotRead, Reader, ReadSoFar
-from hangview.tui.compare.screen import Where, footer
+from hangview.tui.compare.screen import footer
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.prose import plain
 from tests.tui.screens import screen_text
@@ -81,6 +82,7 @@ async def test_every_difference_is_stepped_to_and_told_in_the_words_of_the_repor
     async with showing(both, (160, 48)) as (app, pilot):
         for number, difference in enumerate(found):
             assert app.main.number == number
+            assert app.main.chosen is not None
             assert app.main.chosen.pair == difference.pair
             words = " ".join(body(app).split())
             for part in difference.parts:
@@ -111,12 +113,14 @@ async def test_the_call_stands_side_by_side(both):
 async def test_down_and_back(both):
     async with showing(both) as (app, pilot):
         assert app.main.focused is app.main.groups
+        frame = app.main.groups.parent
+        assert isinstance(frame, Widget)
         for level, word in enumerate(("call 9", "entry", "stack", "source", "rank"), 1):
             await pilot.press("enter")
             await pilot.pause()
             assert app.main.level == level
             assert word in screen_text(app).casefold()
-            assert not app.main.groups.parent.display  # 80 columns: the list makes room
+            assert not frame.display  # 80 columns: the list makes room
         await pilot.press("enter")
         assert "last level" in screen_text(app)
         await pilot.press(*["escape"] * 5)
@@ -127,20 +131,24 @@ async def test_down_and_back(both):
         assert "this is the top" in screen_text(app)
 
 
+def focused(app: CompareApp) -> str | None:
+    return app.focused.id if app.focused is not None else None
+
+
 async def test_tab_goes_through_what_is_shown(both):
     async with showing(both, (160, 48)) as (app, pilot):
         seen = []
         for _ in range(3):
             await pilot.press("tab")
-            seen.append(app.main.focused.id)
+            seen.append(focused(app))
         assert seen == ["call", "groups", "call"]
         await pilot.press("enter")
         await pilot.pause()
-        assert app.main.focused.id == "a"
+        assert focused(app) == "a"
         await pilot.press("tab")
-        assert app.main.focused.id == "b"
+        assert focused(app) == "b"
         await pilot.press("shift+tab", "shift+tab")
-        assert app.main.focused.id == "groups"
+        assert focused(app) == "groups"
 
 
 async def test_a_group_that_agrees_and_the_sets_as_a_whole(both):

@@ -457,7 +457,7 @@ async def test_a_disk_that_does_not_answer_holds_no_key(tmp_path, monkeypatch):
         assert isinstance(app.screen, HelpDialog)
         await pilot.press("escape", "q")
         await pilot.pause()
-        assert app.screen is app.main
+        assert app.screen_stack[-1] is app.main
         answer.set()
 
 

@@ -85,7 +85,7 @@ def test_only_lines_of_one_rank(name, rank, sign):
     found = targets(of(name), rank)[0]
     with LogData(FIXTURES / name / found.shown) as data:
         lines = data.read(0, data.size).splitlines()
-        only = OnlyRank(data, found)  # type: ignore[arg-type]
+        only = OnlyRank(data, found)
         kept = [line for line in lines if only(line)]
     assert kept == [line for line in lines if sign in line[:60]]
     assert kept

@@ -83,7 +83,8 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         edges = by_place[place]
         waiters, on = sorted({e.rank for e in edges}), sorted({e.on for e in edges})
         ends = _leads_behind(case, on)
-        tail = f", which {'wait' if len(on) > 1 else 'waits'} too" + (f" (in the end for {tell.ranks(ends)})" if ends and ends != on else "")
+        end = f" (in the end for {tell.ranks(ends)})" if ends and ends != on else ""
+        tail = f", which {'wait' if len(on) > 1 else 'waits'} too{end}"
         side = Side.HOST if any(e.arrow is Arrow.HOST for e in edges) else Side.DEVICE
         verb = "wait" if len(waiters) > 1 else "waits"
         out.append(
