@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hangview.engine.bylog import fill
 from hangview.incident import Kind, Role
-from hangview.logs.evidence import EndKind
-from hangview.schema import CellState
-from tests.engine.by_logs import end, logs, stands
+from hangview.logs.evidence import EndKind, LogLine, OutsideStack
+from hangview.schema import CellState, StackFrame
+from tests.engine.by_logs import FIRST, end, logs, stands
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, of_kind, rank, steps
 
 if TYPE_CHECKING:
@@ -220,3 +221,34 @@ def test_logs_alone_are_judged_as_logs():
     incident = look(lost(0), lost(1), lost(2), lost(3), logs=told)
     assert incident.leads == (3,)
     assert [g.name for g in incident.groups] == ["0"]
+
+
+# -- stacks taken from outside -------------------------------------------------------------------------------------------
+
+
+def taken(rank_: int, *frames: tuple[str, str, int], thread: str = "MainThread", at: int = 4) -> OutsideStack:
+    stack = tuple(StackFrame(name, filename, number) for name, filename, number in frames)
+    return OutsideStack(rank_, 4417, thread, stack, "py-spy", LogLine(FIRST + rank_, at, "Thread"))
+
+
+LOADING = (("wait", "threading.py", 331), ("load_batch", "data.py", 88), ("main", "train.py", 64))
+
+
+def test_where_a_rank_that_did_not_come_stood_when_somebody_looked():
+    said = replace(
+        logs(stands(3, 41, 41)),
+        stacks=(taken(3, ("poll", "pin.py", 3), thread="pin_memory"), taken(3, *LOADING), taken(0, *LOADING)),
+    )
+    incident = look(*waiting(), rank(3).calls("all_reduce", 1, 41), logs=said)
+    (finding,) = incident.findings
+    assert (finding.kind, incident.leads) == (Kind.NOT_REQUESTED, (3,))
+    (line,) = (e.text for e in finding.evidence if "py-spy" in e.text)
+    assert line == "rank 3, by py-spy: MainThread stood in load_batch (data.py:88) (rank_3.log, line 4)"
+
+
+def test_a_stack_names_nobody():
+    """Rank 2 waits inside the call as the others do: that its stack was taken says nothing against it."""
+    said = replace(logs(stands(2, 42, 41)), stacks=(taken(2, *LOADING),))
+    incident = look(*alike(range(4), "all_reduce", 42), logs=said)
+    assert incident.leads == ()
+    assert not any("py-spy" in e.text for f in incident.findings for e in f.evidence)

@@ -6,9 +6,11 @@ ended. An end that others brought about (SIGTERM of the launcher, a lost connect
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hangview.engine.evidence import user_frame
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge
 from hangview.logs.evidence import EndKind
@@ -20,10 +22,15 @@ if TYPE_CHECKING:
     from hangview.engine.stalls import Stall
     from hangview.engine.windows import Window, Windows
     from hangview.incident import Group
-    from hangview.logs.evidence import GroupByLog, LogEvidence, ProcessEnd
+    from hangview.logs.evidence import GroupByLog, LogEvidence, OutsideStack, ProcessEnd
 
 #: Not observed by the dump, so that the log may speak.
 _BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
+
+
+#: Names of a Python process's first thread; faulthandler gives numbers only.
+_MAIN = ("MainThread", "Thread-0")
+_STACKS = 8
 
 
 def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p: frozenset[int]) -> Windows:
@@ -74,7 +81,7 @@ def join(
     ends = judge.ends_by_rank(logs)
     out: list[Finding] = []
     told: set[int] = set()
-    for finding in findings:
+    for finding in (_with_stacks(one, logs) for one in findings):
         if finding.kind is Kind.NOT_OBSERVED:
             found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r))]
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
@@ -90,6 +97,46 @@ def join(
         else:
             out.append(finding)
     return tuple(out)
+
+
+#: Findings about ranks that did not come, or of which nothing tells: where they stand now is the question.
+_ABSENT = frozenset({Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT, Kind.NOT_OBSERVED})
+
+
+def _with_stacks(finding: Finding, logs: LogEvidence) -> Finding:
+    """A finding with where its ranks stood when somebody looked from outside (py-spy, pystack, faulthandler)."""
+    if finding.role is not Role.LEAD or finding.kind not in _ABSENT:
+        return finding
+    seen = [(rank, stack) for rank in finding.ranks for stack in main_stacks(logs, (rank,))][:_STACKS]
+    lines = [
+        Evidence(f"rank {rank}, by {stack.tool}: {stack.thread} stood in {_own_frame(stack)} ({logs.shown(stack.line)})",
+                 stack.line.source)
+        for rank, stack in seen
+    ]  # fmt: skip
+    return replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding
+
+
+def _own_frame(stack: OutsideStack) -> str:
+    """The innermost frame of the user's own code: a lock of the standard library says nothing."""
+    own = [frame for frame in stack.frames if not _of_python(frame.filename)]
+    return user_frame(own or stack.frames)
+
+
+def _of_python(filename: str) -> bool:
+    """A file of the standard library; py-spy leaves its folder out."""
+    folder, _, name = filename.rpartition("/")
+    return name.removesuffix(".py") in sys.stdlib_module_names and (not folder or "/lib/python3" in folder)
+
+
+def main_stacks(logs: LogEvidence, ranks: Sequence[int]) -> list[OutsideStack]:
+    """The stack that was taken of each rank's main thread last; of another thread where the main one is not among them."""
+    found: dict[int, OutsideStack] = {}
+    for stack in logs.stacks:
+        if stack.rank is None or stack.rank not in ranks:
+            continue
+        if stack.rank not in found or stack.thread in _MAIN or found[stack.rank].thread not in _MAIN:
+            found[stack.rank] = stack
+    return [found[rank] for rank in sorted(found)]
 
 
 def _differs(finding: Finding, stalls: Mapping[tuple[int, int], Stall]) -> bool:

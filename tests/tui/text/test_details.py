@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.loading import NOT_READ_YET
-from hangview.schema import CellState, SourceStatus
+from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
+from hangview.schema import CellState, SourceStatus, StackFrame
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
 from hangview.tui.text.details import LEVELS, details
@@ -95,6 +96,20 @@ def test_stacks_fold_torch_and_group_ranks():
     assert "1 frame of torch, from all_gather_into_tensor" in text
     assert "2 frames of torch, from all_reduce" in text
     assert "evaluate  /home/ada/job/evaluate.py:88" in text
+
+
+def test_stacks_from_outside_are_grouped_and_stand_with_their_rank():
+    where = (StackFrame("load_batch", "data.py", 88), StackFrame("main", "train.py", 64))
+    stacks = tuple(
+        OutsideStack(rank, 40 + rank, "MainThread", where[rank == 0 :], "py-spy", LogLine(0, 4, "Thread")) for rank in (0, 2, 3)
+    )
+    incident = replace(incidents.four_ranks(), logs=LogEvidence(stacks=stacks))
+    _, call = said(incident, Place(0, "collective", 42, 3), "stack")
+    assert call.index("ranks 2-3, from outside by py-spy") < call.index("rank 0, from outside by py-spy")
+    assert call.count("load_batch  data.py:88") == 1
+    _, rank = said(incident, Place(0, "collective", 42, 3), "rank")
+    assert "rank 3, from outside by py-spy" in rank
+    assert "rank 0, from outside" not in rank
 
 
 def test_a_rank_without_an_entry_shows_where_it_was_last():

@@ -8,6 +8,7 @@ from hangview.text import count, name_ranks
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
 from hangview.tui.text.common import clock_time, lane_name
+from hangview.tui.text.stack import outside_lines
 
 if TYPE_CHECKING:
     from hangview.incident import Incident, Position
@@ -133,7 +134,7 @@ def _log(incident: Incident, rank: int, live: LiveKeys) -> list[Line]:
     if not lines:
         lines = [line(("no line of a log bears on this rank", Tone.UNKNOWN))]
     opens = [line((f"{live('open_log')} opens its log", Tone.DIM))] if incident.logs.logs else []
-    return [head, *lines, *opens]
+    return [head, *lines, *opens, *outside_lines(incident, (rank,))]
 
 
 def _newest(incident: Incident, rank: int) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.engine.bylog import main_stacks
 from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
 
@@ -66,7 +67,22 @@ def stack_lines(incident: Incident, call: Call, rank: int) -> Prose:
         lines.append(line((f"{name_ranks(without, 12)}: no entry here, so no stack of this call", Tone.UNKNOWN), hang=2))
     if rank in without:
         lines += _newest(incident, rank)
-    return tuple(lines)
+    outside = outside_lines(incident, [cell.rank for cell in call.cells])
+    return (*lines, BLANK, *outside) if outside else tuple(lines)
+
+
+def outside_lines(incident: Incident, ranks: Sequence[int]) -> list[Line]:
+    """Where main threads stood when py-spy, pystack or faulthandler looked: ranks with one stack together, most ranks first."""
+    if incident.logs is None:
+        return []
+    groups: dict[tuple[str, tuple[StackFrame, ...]], list[int]] = {}
+    for stack in main_stacks(incident.logs, ranks):
+        if stack.rank is not None:
+            groups.setdefault((stack.tool, stack.frames), []).append(stack.rank)
+    lines: list[Line] = []
+    for (tool, frames), those in sorted(groups.items(), key=lambda each: (-len(each[1]), each[1])):
+        lines += [line((f"{name_ranks(those, 12)}, from outside by {tool}", Tone.HEAD)), *frame_lines(frames)]
+    return lines
 
 
 def _newest(incident: Incident, rank: int) -> list[Line]:
