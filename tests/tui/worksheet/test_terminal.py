@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,8 @@ class Desk:
         self.state = base / "state"
         shutil.copytree(ROOT / "fixtures" / "seed-a", self.folder)
 
-    def terminal(self) -> Terminal:
-        return Terminal([*RUN, str(self.folder)], size=(80, 24), env={"XDG_STATE_HOME": str(self.state)})
+    def terminal(self, **env: str) -> Terminal:
+        return Terminal([*RUN, str(self.folder)], size=(80, 24), env={"XDG_STATE_HOME": str(self.state), **env})
 
     def paths(self) -> list[Path]:
         return sorted((self.state / "hangview" / "drafts").glob("*/*.md"))
@@ -92,6 +93,41 @@ def test_kill_loses_nothing_that_was_kept_and_the_draft_is_offered_and_gone_on_w
         open_worksheet(terminal, "a draft of this worksheet is there")
         terminal.press("\r")
         terminal.wait_for(f"* Run identifier               {RUN_ID}")
+
+
+def test_a_state_folder_that_cannot_be_is_said_and_the_text_is_kept_elsewhere(desk: Desk, tmp_path: Path) -> None:
+    desk.state.write_text("a file, and no folder\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with desk.terminal(TMPDIR=str(elsewhere)) as terminal:
+        open_worksheet(terminal)
+        type_into_it(terminal, RUN_ID)
+        terminal.wait_for("the draft cannot be kept in")
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.finish() == 128 + signal.SIGTERM
+    assert any(KEPT in path.read_text() for path in elsewhere.rglob("*.md"))
+
+
+def test_a_full_disk_is_said_while_one_types(desk: Desk) -> None:
+    """Both places of drafts are on a disk without room: the loss is announced before it happens."""
+    desk.state.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(desk.state)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no right to mount a tmpfs")
+    try:
+        room = os.statvfs(desk.state)
+        (desk.state / "hog").write_bytes(b"x" * (room.f_bavail * room.f_frsize))
+        with desk.terminal(TMPDIR=str(desk.state)) as terminal:
+            open_worksheet(terminal)
+            type_into_it(terminal, RUN_ID)
+            terminal.wait_for("no space left on the disk")
+            (desk.state / "hog").unlink()
+            terminal.press("-still")
+            terminal.wait_for(lambda: f"{RUN_ID}-still" in desk.text())  # once there is room it is kept
+            os.kill(terminal.pid, signal.SIGTERM)
+            assert terminal.finish() == 128 + signal.SIGTERM
+    finally:
+        subprocess.run(["umount", "-l", str(desk.state)], check=True)
 
 
 def test_two_programs_on_one_folder_keep_both_texts(desk: Desk) -> None:
