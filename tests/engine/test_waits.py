@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.engine.waits import End, Graph
+from hangview.engine.waits import Arrow, Edge, End, Graph
+from hangview.incident import COLLECTIVE
 from tests.engine.support import OPEN, PAIR, WORLD, Pg, alike, lost, rank, steps
 
 if TYPE_CHECKING:
@@ -302,3 +303,12 @@ def test_a_stage_that_is_in_a_collective_holds_its_neighbour():
     )
     assert arrows(found) == {(1, 0, "host"), (2, 1, "host")}
     assert found.sinks == (0,)
+
+
+def test_who_is_behind_whom_is_the_same_chain_from_its_other_end():
+    edges = {r: (Edge(r, r + 1, (0, COLLECTIVE, 1), Arrow.HOST),) for r in range(3)}
+    found = Graph(edges, {}, (3,), {})
+    assert found.reach(0, 2) == {1, 2, 3}
+    assert found.behind((3,)) == {0, 1, 2}
+    assert found.behind((1, 2)) == {0, 1}
+    assert found.behind(()) == frozenset()

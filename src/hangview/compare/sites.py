@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.engine.frames import file_name, first_own
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hangview.schema import StackFrame
-
-_TORCH = ("/torch/", "\\torch\\", "/torch_npu/")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,10 +33,8 @@ class Site:
 
 def site_of(stack: Sequence[StackFrame]) -> Site | None:
     """The innermost frame that is not PyTorch's own (frames are stored innermost first); None where there is none."""
-    for frame in stack:
-        if not any(part in frame.filename for part in _TORCH) and not frame.filename.startswith(("torch/", "<frozen")):
-            return Site(frame.filename.replace("\\", "/").rsplit("/", 1)[-1], frame.name, frame.line)
-    return None
+    frame = first_own(stack)
+    return Site(file_name(frame), frame.name, frame.line) if frame is not None else None
 
 
 def entry_point(stack: Sequence[StackFrame]) -> str:

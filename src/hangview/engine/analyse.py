@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from hangview.engine.calls import Calls
     from hangview.engine.p2p import Traffic
-    from hangview.engine.stalls import Mismatch, Stall
+    from hangview.engine.stalls import Stall
     from hangview.engine.waits import Graph
     from hangview.engine.windows import Windows
     from hangview.incident import Finding, Group
@@ -138,28 +139,27 @@ _LOOKED_AT = 200
 
 def _quiet(
     records: Records, found: tuple[Group, ...], calls: Calls, known: Windows, open_calls: dict[tuple[int, int], Stall]
-) -> tuple[tuple[int, int, int, bool, Mismatch], ...]:
-    """Calls that differ between ranks although they are not open: the first of each group and kind, how many there are, and
-    whether they are known to be over (of some recorders' calls it is only known that they were issued)."""
+) -> tuple[findings.Quiet, ...]:
+    """Calls that differ between ranks although they are not open, by group and kind of difference."""
     table = calls.by_seq.filter(pl.col("differs") | (pl.col("exchange") & (pl.col("sent") != pl.col("received"))))
     bound: dict[int, int] = {}  # from its stalled mismatch on, a group's calls are no news
     for (group, seq), stall in open_calls.items():
         if stall.mismatch is not None:
             bound[group] = min(seq, bound.get(group, seq))
-    out: dict[tuple[int, Kind], tuple[int, int, bool, Mismatch]] = {}
-    looked: dict[int, int] = {}
+    places: dict[int, list[int]] = {}
     for group, seq in table.select("group", "seq").iter_rows():
-        looked[group] = looked.get(group, 0) + 1
-        if group in calls.unjudged or seq >= bound.get(group, seq + 1) or looked[group] > _LOOKED_AT:
-            continue
-        rows = calls.at(group, seq).to_dicts()
+        if group not in calls.unjudged and seq < bound.get(group, seq + 1):
+            places.setdefault(group, []).append(seq)
+    looked = {(group, seq) for group, seqs in places.items() for seq in seqs[:_LOOKED_AT]}
+    out: dict[tuple[int, Kind], findings.Quiet] = {}
+    for (group, seq), rows in sorted(stalls.rows_at(calls, looked).items()):
         without = stalls.without_record(found[group], seq, {row["rank"] for row in rows}, known)
         differs = stalls.mismatch(records, found[group], rows, calls, len(without.unobserved))
         if differs is not None:
             over = not any(row["issued"] for row in rows)
-            first, count, so_far, shown = out.get((group, differs.kind), (seq, 0, over, differs))
-            out[group, differs.kind] = (first, count + 1, so_far and over, shown)
-    return tuple((group, *what) for (group, _), what in sorted(out.items(), key=lambda x: x[0]))
+            first = out.get((group, differs.kind), findings.Quiet(group, seq, 0, over, differs))
+            out[group, differs.kind] = replace(first, calls=first.calls + 1, over=first.over and over)
+    return tuple(out[key] for key in sorted(out))
 
 
 def _waits(graph: Graph) -> tuple[Wait, ...]:

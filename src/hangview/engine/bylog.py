@@ -6,11 +6,11 @@ ended. An end that others brought about (SIGTERM of the launcher, a lost connect
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import user_frame
+from hangview.engine.frames import is_python
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge
 from hangview.logs.evidence import EndKind
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 
 #: Not observed by the dump, so that the log may speak.
 _BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
-
-
 #: Names of a Python process's first thread; faulthandler gives numbers only.
 _MAIN = ("MainThread", "Thread-0")
+#: So many ranks of a finding get a line with their stack.
 _STACKS = 8
 
 
@@ -107,25 +106,20 @@ def _with_stacks(finding: Finding, logs: LogEvidence) -> Finding:
     """A finding with where its ranks stood when somebody looked from outside (py-spy, pystack, faulthandler)."""
     if finding.role is not Role.LEAD or finding.kind not in _ABSENT:
         return finding
-    seen = [(rank, stack) for rank in finding.ranks for stack in main_stacks(logs, (rank,))][:_STACKS]
     lines = [
-        Evidence(f"rank {rank}, by {stack.tool}: {stack.thread} stood in {_own_frame(stack)} ({logs.shown(stack.line)})",
-                 stack.line.source)
-        for rank, stack in seen
-    ]  # fmt: skip
+        Evidence(
+            f"rank {stack.rank}, by {stack.tool}: {stack.thread} stood in {_where(stack)} ({logs.shown(stack.line)})",
+            stack.line.source,
+        )
+        for stack in main_stacks(logs, finding.ranks)[:_STACKS]
+    ]
     return replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding
 
 
-def _own_frame(stack: OutsideStack) -> str:
+def _where(stack: OutsideStack) -> str:
     """The innermost frame of the user's own code: a lock of the standard library says nothing."""
-    own = [frame for frame in stack.frames if not _of_python(frame.filename)]
+    own = [frame for frame in stack.frames if not is_python(frame)]
     return user_frame(own or stack.frames)
-
-
-def _of_python(filename: str) -> bool:
-    """A file of the standard library; py-spy leaves its folder out."""
-    folder, _, name = filename.rpartition("/")
-    return name.removesuffix(".py") in sys.stdlib_module_names and (not folder or "/lib/python3" in folder)
 
 
 def main_stacks(logs: LogEvidence, ranks: Sequence[int]) -> list[OutsideStack]:

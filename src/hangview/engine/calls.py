@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: Pairs of op and signature for which a table of all possible ones is small.
 _FEW = 4_000_000
 #: One number for (group, seq), in their order: a single key is half the work of two.
-PLACE = pl.col("group").cast(pl.Int64) * 2**32 + (pl.col("seq").cast(pl.Int64) + 2**31)
+_GROUP, _SEQ = 2**32, 2**31
+_PLACE = pl.col("group").cast(pl.Int64) * _GROUP + (pl.col("seq").cast(pl.Int64) + _SEQ)
 
 COMPLETED = int(CellState.COMPLETED)
 ENDED = int(CellState.ENDED)
@@ -53,8 +54,8 @@ class Calls:
 
     def at_all(self, places: Iterable[tuple[int, int]]) -> pl.DataFrame:
         """The rows of several calls with their details, ascending by group, seq and rank."""
-        wanted = [group * 2**32 + seq + 2**31 for group, seq in places]
-        return self.detail(self.rows.filter(PLACE.is_in(wanted)).sort("group", "seq", "rank"))
+        wanted = [group * _GROUP + seq + _SEQ for group, seq in places]
+        return self.detail(self.rows.filter(_PLACE.is_in(wanted)).sort("group", "seq", "rank"))
 
     def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
@@ -148,7 +149,7 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
     stack = pl.when(pl.col("stack") > 0).then("stack")
     calls = (
         rows.lazy()
-        .group_by(place=PLACE)
+        .group_by(place=_PLACE)
         .agg(
             n=pl.len().cast(pl.Int32),
             n_open=reading.is_in(OPEN).sum().cast(pl.Int32),
@@ -163,8 +164,8 @@ def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ..
         .with_columns(full=pl.col("same") & family.is_in(full), exchange=pl.col("same") & family.is_in(exchange))
         .sort("place")
         .select(
-            (pl.col("place") // 2**32).cast(pl.Int32).alias("group"),
-            (pl.col("place") % 2**32 - 2**31).cast(pl.Int32).alias("seq"),
+            (pl.col("place") // _GROUP).cast(pl.Int32).alias("group"),
+            (pl.col("place") % _GROUP - _SEQ).cast(pl.Int32).alias("seq"),
             pl.exclude("place", "family", "same"),
         )
         .collect(engine="streaming")  # it keeps no list of the rows of each call

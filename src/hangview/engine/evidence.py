@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.engine.frames import file_name, is_torch
 from hangview.engine.words import request
 from hangview.incident import COLLECTIVE, Evidence
 from hangview.text import count, escape, fold_ranks
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
     from hangview.incident import Group, SignatureSide
     from hangview.schema import Records, StackFrame
 
-#: Frames of torch itself and of the interpreter, which say nothing about the user's code.
-_LIBRARY = ("/torch/", "torch/distributed", "torch/nn", "/runpy.py", "<frozen")
-
 
 def user_frame(stack: Sequence[StackFrame]) -> str:
     """The innermost frame outside torch: "sync_gradients (training.py:152)"; "an unrecorded place" without stacks."""
     for frame in stack:
-        if frame.line > 0 and not any(part in frame.filename for part in _LIBRARY):
-            return f"{escape(frame.name)} ({escape(frame.filename.rsplit('/', 1)[-1])}:{frame.line})"
+        if frame.line > 0 and not is_torch(frame) and file_name(frame) != "runpy.py":
+            return f"{escape(frame.name)} ({escape(file_name(frame))}:{frame.line})"
     return "an unrecorded place"
 
 

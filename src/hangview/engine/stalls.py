@@ -62,7 +62,7 @@ def stalls(
 ) -> dict[tuple[int, int], Stall]:
     """Stalls by (group, seq): for each member of a group, the first call that it has not finished."""
     wanted = _open_seqs(groups, calls, windows, families)
-    rows = _rows_at(calls, {(g, s) for g, by_rank in wanted.items() for s in by_rank.values()})
+    rows = rows_at(calls, {(g, s) for g, by_rank in wanted.items() for s in by_rank.values()})
     proved = _proved(calls, windows, groups)
     out = {}
     for group in groups:
@@ -98,7 +98,7 @@ def _open_seqs(
             first = min(short) + 1
             ended_at[group.id, first] = [w.rank for w in mine if w.newest is not None and w.newest >= first]
         out[group.id] = found
-    for (group_id, seq), found_rows in _rows_at(calls, set(ended_at)).items():
+    for (group_id, seq), found_rows in rows_at(calls, set(ended_at)).items():
         for row in found_rows:
             needs_all = families[row["family"]] in compare.FULL
             if needs_all and row["reading"] == CellState.ENDED and seq < out[group_id].get(row["rank"], seq + 1):
@@ -106,7 +106,8 @@ def _open_seqs(
     return {g: found for g, found in out.items() if found}
 
 
-def _rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int], list[dict[str, Any]]]:
+def rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """The rows of several calls with their details, ascending by rank; one pass over all rows."""
     out: dict[tuple[int, int], list[dict[str, Any]]] = {place: [] for place in places}
     if not places:
         return out

@@ -61,16 +61,28 @@ class Graph:
     paired: tuple[tuple[int, ...], ...] = ()  #: cycles of nothing but paired sends and receives
     blind: Mapping[int, tuple[Edge, ...]] = field(default_factory=dict)  #: unobserved rank -> arrows to it
 
-    def reach(self, rank: int) -> frozenset[int]:
-        """Every rank that ``rank`` waits for, directly or through others."""
-        seen: set[int] = set()
-        todo = [rank]
-        while todo:
-            for edge in self.edges.get(todo.pop(), ()):
-                if edge.on not in seen:
-                    seen.add(edge.on)
-                    todo.append(edge.on)
-        return frozenset(seen)
+    def reach(self, *ranks: int) -> frozenset[int]:
+        """Every rank that one of ``ranks`` waits for, directly or through others."""
+        return _closure(ranks, {rank: {edge.on for edge in out} for rank, out in self.edges.items()})
+
+    def behind(self, ranks: Iterable[int]) -> frozenset[int]:
+        """Every rank that waits for one of ``ranks``, directly or through others."""
+        waiters: dict[int, set[int]] = defaultdict(set)
+        for rank, out in self.edges.items():
+            for edge in out:
+                waiters[edge.on].add(rank)
+        return _closure(ranks, waiters)
+
+
+def _closure(ranks: Iterable[int], steps: Mapping[int, set[int]]) -> frozenset[int]:
+    """What is reached from ``ranks``; these themselves only where the steps come back to them."""
+    seen: set[int] = set()
+    todo = list(ranks)
+    while todo:
+        new = steps.get(todo.pop(), set()) - seen
+        seen |= new
+        todo += new
+    return frozenset(seen)
 
 
 def build(records: Records, windows: Windows, found: Mapping[tuple[int, int], Stall], traffic: Traffic) -> Graph:

@@ -189,3 +189,19 @@ def test_another_function_and_another_size_is_a_mismatch_alone():
     incident = look(*dumps, rank(3).call("all_gather", 1, OPEN, size=16, out=64))
     assert incident.leads == (3,)
     assert not of_kind(incident, Kind.DIFFERENT_CALL_SITE)
+
+
+def test_another_function_in_a_job_that_still_runs_is_no_divergence():
+    """Two ranks are in 42 already, three have done 41, three dumps are older: a job on its way, whatever function is called."""
+    world = Pg("0", "default_pg", tuple(range(8)))
+
+    def done(number: int, last: int) -> Dump:
+        return rank(number).calls("all_gather", 1, last, group=world, size=8, out=64)
+
+    ahead = (
+        done(0, 41).call("all_gather", 42, OPEN, group=world, size=8, out=64),
+        done(1, 41).call("_all_gather_base", 42, OPEN, group=world, size=8, out=64),
+    )
+    incident = look(*ahead, *(done(r, 41) for r in (2, 3, 4)), *(done(r, 40) for r in (5, 6, 7)))
+    assert (incident.leads, incident.verdict) == ((), Verdict.NO_HANG)
+    assert not of_kind(incident, Kind.DIFFERENT_CALL_SITE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.absent import not_requested
-from hangview.engine.findings.case import Case
+from hangview.engine.findings.case import Case, Quiet
 from hangview.engine.findings.differing import mismatches
 from hangview.engine.findings.held import cycles, held
 from hangview.engine.findings.rest import notes, waiting
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hangview.engine.waits import Place
 
-__all__ = ["Case", "find", "leads", "ordered"]
+__all__ = ["Case", "Quiet", "find", "leads", "ordered"]
 
 
 def find(case: Case) -> tuple[Finding, ...]:

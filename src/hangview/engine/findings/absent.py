@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
-from hangview.engine.findings.differing import call_site, mismatch
+from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, Edge, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.evidence import Telling
-    from hangview.engine.stalls import Mismatch
+    from hangview.engine.findings.case import Quiet
     from hangview.engine.waits import Edge, Place
 
 
@@ -43,8 +43,7 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             continue
         parted = _parted(case, place, ranks, waiters)
         if parted is not None:
-            seq, calls, found = parted
-            findings.append(mismatch(case, tell, (place[0], COLLECTIVE, seq), found, Role.LEAD, found.sides[0].op, calls))
+            findings.append(quietly(case, tell, parted, Role.LEAD))
             continue
         doubt = _doubt(case, place, ranks, waiters)
         if doubt is not None:
@@ -61,17 +60,18 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     return findings
 
 
-def _parted(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> tuple[int, int, Mismatch] | None:
+def _parted(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> Quiet | None:
     """An earlier call of the group in which just those who wait now asked for something else than those they wait for.
 
     They skipped or repeated a call, or took another branch, and are a call ahead since: the others have no call to make up for.
     """
     if place[1] != COLLECTIVE:
         return None
-    for group, seq, calls, _, found in case.quiet:
+    for quiet in case.quiet:
+        found = quiet.mismatch
         apart = found.kind is not Kind.DIFFERENT_DTYPE and set(waiters) <= set(found.minority)
-        if group == place[0] and seq < place[2] and apart and set(ranks) <= set(found.sides[0].ranks):
-            return seq, calls, found
+        if quiet.group == place[0] and quiet.seq < place[2] and apart and set(ranks) <= set(found.sides[0].ranks):
+            return quiet
     return None
 
 
@@ -94,8 +94,7 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
     seen = sum(w.source is not None for w in mine) - len(older)
     if place[1] == COLLECTIVE and older and 2 * len(waiters) <= seen:
         return Role.NOTE, "the dumps of this group were written while the job still ran"
-    held_up = {r for r in case.graph.edges if set(ranks) & case.graph.reach(r)}
-    if len(held_up) < 2 and any(r in case.graph.lagging for r in ranks):
+    if len(case.graph.behind(ranks)) < 2 and any(r in case.graph.lagging for r in ranks):
         return Role.NOTE, "their dump may have been written just before the call"
     if set(ranks) & case.maybe_open:
         return Role.LEAD, "their recorder does not note completion, they may still be in their newest call"
@@ -168,7 +167,7 @@ def _absence(
             note = tell.lag(ranks, lag[0])
             evidence.append(note)
             steps.append(note.text)
-        behind = sorted(r for r in case.graph.edges if set(ranks) & case.graph.reach(r) and r not in waiters)
+        behind = sorted(case.graph.behind(ranks) - set(waiters))
         if behind:
             steps.append(f"Through these, {len(behind)} more ranks wait: {fold_ranks(behind)}.")
         unseen = case.stalls[place[0], place[2]].unobserved if place[1] == COLLECTIVE else ()

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Quiet:
+    """Calls of one group whose requests differ although none of them is open: the first of them, and how many there are."""
+
+    group: int
+    seq: int
+    calls: int
+    over: bool  #: known to be over; of some recorders' calls it is only known that they were issued
+    mismatch: Mismatch
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """Everything the findings are drawn from."""
 
@@ -31,9 +42,7 @@ class Case:
     stalls: dict[tuple[int, int], Stall]
     traffic: Traffic
     graph: Graph
-    quiet: tuple[
-        tuple[int, int, int, bool, Mismatch], ...
-    ]  #: (group, seq, how many calls, whether known to be over) that differ
+    quiet: tuple[Quiet, ...]
     disputes: tuple[Dispute, ...]
     ops: Mapping[tuple[int, int], str]  #: family of the calls at which shifts and late ranks begin
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued

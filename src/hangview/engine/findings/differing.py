@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hangview.engine.callsites import Shift
     from hangview.engine.evidence import Telling
-    from hangview.engine.findings.case import Case
+    from hangview.engine.findings.case import Case, Quiet
     from hangview.engine.stalls import Mismatch
     from hangview.engine.waits import Place
 
@@ -27,6 +27,13 @@ def mismatches(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             told.add(place)
             out.append(mismatch(case, tell, place, stall.mismatch, Role.LEAD, stall.family))
     return out
+
+
+def quietly(case: Case, tell: Telling, quiet: Quiet, role: Role) -> Finding:
+    """Requests that differ in calls that are not open: a note, or the lead where it explains who is ahead of the others."""
+    found = quiet.mismatch
+    place = (quiet.group, COLLECTIVE, quiet.seq)
+    return mismatch(case, tell, place, found, role, found.sides[0].op, quiet.calls, over=quiet.over)
 
 
 def mismatch(
@@ -93,7 +100,7 @@ def other_apis(case: Case, tell: Telling) -> list[Finding]:
             Finding(
                 Kind.DIFFERENT_CALL_SITE, Role.NOTE, ranks, tuple(sorted(others)), group.id, COLLECTIVE, seq, stall.family,
                 Side.HOST, f"{call} is requested through different functions, the same call on the wire: {through}", (),
-                compare_first(Kind.DIFFERENT_CALL_SITE, who),
+                f"which function {who} {agrees(who, 'calls', 'call')} there, and on which version of the code and of torch",
                 ("that this keeps the call from completing: sizes and dtypes agree",),
             )
         )  # fmt: skip

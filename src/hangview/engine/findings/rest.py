@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
-from hangview.engine.findings.differing import call_site, mismatch, other_apis
+from hangview.engine.findings.differing import call_site, other_apis, quietly
 from hangview.engine.waits import Arrow, Edge, End, Place
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.engine.clocks import Late
     from hangview.engine.evidence import Telling
@@ -38,13 +38,14 @@ def _late(case: Case, tell: Telling, late: Late) -> Finding:
 def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]:
     leads = {(f.group, f.seq, f.kind) for f in so_far}
     out = [
-        mismatch(case, tell, (group, COLLECTIVE, seq), found, Role.NOTE, found.sides[0].op, calls, over=over)
-        for group, seq, calls, over, found in case.quiet
-        if (group, seq, found.kind) not in leads
+        quietly(case, tell, quiet, Role.NOTE)
+        for quiet in case.quiet
+        if (quiet.group, quiet.seq, quiet.mismatch.kind) not in leads
     ]
     told = {f.ranks for f in so_far if f.kind is Kind.DIFFERENT_CALL_SITE}
     out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in case.shifts if (shift.rank,) not in told]
-    out += other_apis(case, tell)
+    if any(f.role is Role.LEAD for f in so_far):  # by itself it is nothing that went wrong
+        out += other_apis(case, tell)
     out += [_late(case, tell, late) for late in case.late]
     out += [_dispute(case, tell, dispute, so_far) for dispute in case.disputes]
     return out
@@ -78,11 +79,12 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for group, lane, seq in sorted(by_place):
         waiter = by_place[group, lane, seq][0].rank
         nearest.setdefault((group, lane, seq if lane == COLLECTIVE else waiter), (group, lane, seq))
+    odd = _odd_ones(case)
     out = []
     for place in sorted(nearest.values(), key=lambda p: place_order(case, p)):
         edges = by_place[place]
         waiters, on = sorted({e.rank for e in edges}), sorted({e.on for e in edges})
-        ends = _leads_behind(case, on)
+        ends = _leads_behind(case, on, odd)
         end = f" (in the end for {tell.ranks(ends)})" if ends and ends != on else ""
         tail = f", which {'wait' if len(on) > 1 else 'waits'} too{end}"
         side = Side.HOST if any(e.arrow is Arrow.HOST for e in edges) else Side.DEVICE
@@ -98,14 +100,20 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     return out
 
 
-def _leads_behind(case: Case, ranks: Iterable[int]) -> list[int]:
+def _odd_ones(case: Case) -> dict[int, frozenset[int]]:
+    """rank in a call whose requests differ -> those that differ from the majority in it."""
+    return {
+        rank: frozenset(r for (g, _, s), end in ends.items() if end is End.MISMATCH for r in _minority(case, g, s))
+        for rank, ends in case.graph.ends.items()
+    }
+
+
+def _minority(case: Case, group: int, seq: int) -> tuple[int, ...]:
+    mismatch = case.stalls[group, seq].mismatch
+    return mismatch.minority if mismatch is not None else ()
+
+
+def _leads_behind(case: Case, ranks: Iterable[int], odd: Mapping[int, frozenset[int]]) -> list[int]:
     """Where the waiting ends: ranks that wait for nobody, and those whose request differs from the majority's."""
-    found: set[int] = set()
-    for rank in ranks:
-        chain = {rank} | case.graph.reach(rank)
-        found |= chain & set(case.graph.sinks)
-        for one in chain:
-            for (group, _, seq), end in case.graph.ends.get(one, {}).items():
-                mismatch = case.stalls[group, seq].mismatch if end is End.MISMATCH else None
-                found.update(mismatch.minority if mismatch is not None else ())
-    return sorted(found)
+    chain = case.graph.reach(*ranks).union(ranks)
+    return sorted((chain & set(case.graph.sinks)).union(*(odd[rank] for rank in chain if rank in odd)))

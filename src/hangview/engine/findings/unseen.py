@@ -64,7 +64,7 @@ def _explained(case: Case) -> set[int]:
     """Waiting ranks whose chain ends at an observed lead, a mismatch, a held call or a cycle."""
     good = set(case.graph.sinks) | {r for c in (*case.graph.cycles, *case.graph.paired) for r in c}
     good |= {r for r, ends in case.graph.ends.items() if any(e in (End.MISMATCH, End.DEVICE) for e in ends.values())}
-    return {r for r in case.graph.edges if r in good or case.graph.reach(r) & good} | good
+    return good | case.graph.behind(good)
 
 
 def _running(case: Case, rank: int, place: Place, waiters: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.engine.bylog import main_stacks
+from hangview.engine.frames import file_name, first_own, is_torch
 from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
 
@@ -14,23 +15,15 @@ if TYPE_CHECKING:
     from hangview.incident import Call, Incident
     from hangview.schema import StackFrame
 
-_TORCH = ("/torch/", "\\torch\\", "/torch_npu/")
-
-
-def is_torch(frame: StackFrame) -> bool:
-    """A frame of PyTorch itself: it says how the call was made, not where in the training it was."""
-    return any(part in frame.filename for part in _TORCH) or frame.filename.startswith(("torch/", "<frozen"))
-
 
 def own_frame(stack: Sequence[StackFrame]) -> StackFrame | None:
     """The innermost frame that is not torch's; the innermost of all where there is none."""
-    return next((frame for frame in stack if not is_torch(frame)), stack[0] if stack else None)
+    return first_own(stack) or (stack[0] if stack else None)
 
 
 def short_frame(frame: StackFrame) -> str:
     """``"forward (train.py:212)"``."""
-    name = frame.filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return f"{frame.name} ({name}:{frame.line})"
+    return f"{frame.name} ({file_name(frame)}:{frame.line})"
 
 
 def frame_lines(stack: Sequence[StackFrame]) -> list[Line]:
