@@ -90,4 +90,5 @@ def test_the_natural_order_takes_numbers_as_numbers_and_is_total():
     ]
     names = ["a10", "a2", "a", "", "10", "9", "a02", "a2b", "0", "00", "٣"]
     assert len({text.natural(name) for name in names}) == len(names)
+    assert sorted(["٣", "a", "1"], key=text.natural)[0] == "1"  # digits of other scripts do no harm
     assert text.natural("9" * 10_000) < text.natural("1" + "0" * 10_000)

@@ -152,6 +152,20 @@ def test_a_bundle_that_ends_early_keeps_what_came_before(tmp_path):
     assert "the bundle ends early" in reason(seen, "all.tar")
 
 
+def test_a_compression_that_nobody_knows_is_one_clear_line(tmp_path):
+    data = bytearray(zipped({"rank_0": write(tmp_path / "x", plain(4)).read_bytes(), "rank_1": b"one"}))
+    (tmp_path / "x").unlink()
+    for header, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):  # of the first member, and of its line in the directory
+        where = data.index(header) + at
+        data[where : where + 2] = (99).to_bytes(2, "little")
+    (tmp_path / "all.zip").write_bytes(data)
+    first, second = read_file(found(tmp_path / "all.zip"), LIMITS)
+    assert first.found.shown.endswith("all.zip:rank_0")
+    assert (first.status, first.decoded) == (SourceStatus.UNREADABLE, None)
+    assert first.reason == "damaged: That compression method is not supported"
+    assert second.found.shown.endswith("all.zip:rank_1")
+
+
 def test_damage_never_raises(tmp_path):
     rng = random.Random(4)
     data = [write(tmp_path / "x", plain(4)).read_bytes()]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hangview.dumps import find as finding
-from hangview.dumps.find import Found, Listing, find, natural, open_regular
+from hangview.dumps.find import Found, Listing, find, open_regular
 from hangview.schema import ReadOptions, SourceStatus
 
 OPTIONS = ReadOptions()
@@ -163,13 +163,6 @@ def test_names_that_are_no_text_are_survived(tmp_path):
     with open(name, "wb") as file:  # noqa: PTH123 - a bytes path
         file.write(b"x")
     assert len(find([str(tmp_path)], OPTIONS).dumps) == 1
-
-
-def test_the_natural_order_is_total():
-    names = ["a10", "a2", "a", "", "10", "9", "a02", "a2b"]
-    assert len({natural(name) for name in names}) == len(names)
-    assert sorted(["rank_10", "rank_9", "rank_9b"], key=natural) == ["rank_9", "rank_9b", "rank_10"]
-    assert sorted(["٣", "a", "1"], key=natural)[0] == "1"  # digits of other scripts do no harm
 
 
 def test_statuses_are_those_of_the_contract(tmp_path):

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangview.dumps.kinds import HEAD, Form, form_of, kind_of, says_dump
 from hangview.schema import Source, SourceKind, SourceStatus
-from hangview.text import count
+from hangview.text import count, natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,11 +81,6 @@ def find(paths: Sequence[str], options: ReadOptions) -> Listing:
 def likely(name: str, options: ReadOptions) -> bool:
     """Whether a file of this name is to be looked at before others that may be dumps too."""
     return says_dump(name) or (options.prefix is not None and name.startswith(options.prefix))
-
-
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key that takes numbers as numbers: ``rank_2`` before ``rank_10``; total, so that no order is left to chance."""
-    return tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,13 +264,12 @@ def open_regular(path: str) -> int:
     Raises ``OSError``; ``EINVAL`` with words for what is no regular file.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    try:
+    with ExitStack() as unless_returned:
+        unless_returned.callback(os.close, handle)
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, f"{_special(mode)}, no regular file", path)
-    except BaseException:
-        os.close(handle)
-        raise
+        unless_returned.pop_all()
     return handle
 
 
