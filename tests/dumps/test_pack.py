@@ -25,7 +25,8 @@ from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, NONE, 
 from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found, find
 from hangview.dumps.pack import Row
-from hangview.dumps.read import FileRead, read_file
+from hangview.dumps.read import read_file
+from hangview.dumps.result import FileRead
 from hangview.schema import Limits, ReadOptions, Signature, SourceKind, SourceStatus, StackFrame, Thread
 from tests.dumps.job import plain, write
 from tests.dumps.test_bundles import tar

@@ -10,7 +10,8 @@ import pytest
 from hangview.dumps import pool
 from hangview.dumps.find import Found, find
 from hangview.dumps.pool import Cancelled, read_all
-from hangview.dumps.read import FileRead, read_file
+from hangview.dumps.read import read_file
+from hangview.dumps.result import FileRead
 from hangview.schema import ReadOptions, SourceStatus
 from tests.dumps.job import plain, write
 

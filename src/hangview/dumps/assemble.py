@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.facts import Facts
-    from hangview.dumps.read import FileRead
+    from hangview.dumps.result import FileRead
     from hangview.schema import ReadOptions
 
 _SAYS_NOTHING = ("", "undefined")

@@ -22,7 +22,7 @@ from hangview.dumps.facts import Facts
 from hangview.dumps.interning import share_tables
 from hangview.dumps.names import Inside
 from hangview.dumps.narrow import Narrow, Part, cut, part_of, put
-from hangview.dumps.read import FileRead
+from hangview.dumps.result import FileRead
 from hangview.dumps.sharing import import_polars
 from hangview.dumps.told import KINDS, tables_in, tables_out
 from hangview.schema import SourceKind, SourceStatus

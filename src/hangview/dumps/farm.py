@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hangview._version import __version__
 from hangview.dumps.bundles import Unusable
 from hangview.dumps.pack import Row, read, write
-from hangview.dumps.read import failed
+from hangview.dumps.result import failed
 from hangview.schema import SourceStatus
 
 if TYPE_CHECKING:

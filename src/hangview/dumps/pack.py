@@ -26,7 +26,7 @@ from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found
 from hangview.dumps.interning import share_tables
 from hangview.dumps.narrow import Part, cut, part_of, put
-from hangview.dumps.read import FileRead, failed
+from hangview.dumps.result import FileRead, failed
 from hangview.dumps.told import KINDS, tables_in, tables_out
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import size as size_text

@@ -18,7 +18,8 @@ from hangview.dumps.find import Found, find, likely, open_regular
 from hangview.dumps.kinds import PACK
 from hangview.dumps.pack import ENTRY, NotAPackError, Pack, Row
 from hangview.dumps.pool import read_all
-from hangview.dumps.read import FileRead, read_file
+from hangview.dumps.read import read_file
+from hangview.dumps.result import FileRead
 from hangview.dumps.sources import place_files, sources_of, told_apart
 from hangview.schema import SourceKind, SourceStatus
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from hangview.dumps.decode.known import Known
 from hangview.dumps.kinds import PACK
-from hangview.dumps.read import failed
+from hangview.dumps.result import failed
 from hangview.dumps.worker import READY, read_together
 from hangview.schema import SourceStatus
 from hangview.text import size as size_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hangview.dumps.find import Found
-    from hangview.dumps.read import FileRead
+    from hangview.dumps.result import FileRead
     from hangview.schema import Limits, ReadOptions
 
     Done = Callable[[Sequence[tuple[Found, tuple[FileRead, ...]]]], None]
@@ -130,21 +130,19 @@ class _Pool:
 
     def _spawn(self) -> _Worker:
         here, there = Pipe()
-        with there:
+        with there, contextlib.ExitStack() as unless_started:
+            unless_started.callback(here.close)
             handle = there.fileno()
             path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - what an empty entry means
-            try:
-                process = subprocess.Popen(
-                    [sys.executable, "-c", _BOOT.format(path=path, handle=handle, space=self.space)],
-                    pass_fds=(handle,),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **_POLARS},
-                )
-            except BaseException:
-                here.close()
-                raise
+            process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT.format(path=path, handle=handle, space=self.space)],
+                pass_fds=(handle,),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **_POLARS},
+            )
+            unless_started.pop_all()
         worker = _Worker(process, here)
         self.stack.callback(_end, worker)
         return worker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from hangview.dumps.bundles import Piece, Unusable, pieces
@@ -14,6 +14,7 @@ from hangview.dumps.decoded import DAMAGED, ZEROS, NotADump, Refused
 from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found, open_regular
 from hangview.dumps.kinds import HEAD, PACK, PACKED, Form, form_of, kind_of, says_dump, says_log
+from hangview.dumps.result import FileRead, failed
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count
 from hangview.text import size as size_text
@@ -23,31 +24,11 @@ if TYPE_CHECKING:
 
     from hangview.dumps.decode.known import Known
     from hangview.dumps.decoded import Decoded
-    from hangview.dumps.facts import Facts
     from hangview.schema import Limits
 
 
 #: Seconds of this thread for members of one bundle that then give nothing. Real files that are no dumps take milliseconds.
 WASTED = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class FileRead:
-    """A file after it was read. ``decoded`` and ``facts`` are there exactly when ``status`` is READ or CUT.
-
-    ``kind`` is LOG for a text file that calls itself a log, OTHER for one that is no dump and does not claim to be; whether
-    a claim is made is known better once the other files are (``assemble``).
-    """
-
-    found: Found
-    kind: SourceKind
-    status: SourceStatus
-    reason: str | None = None
-    decoded: Decoded | None = None
-    facts: Facts | None = None
-    opened: bool = True  #: its bytes were seen; False for an I/O error or a missing permission
-    pack: str = ""  #: the pack that it is out of, as shown; then ``found`` is of the source that was packed, and maybe gone
-    listed: bool = False  #: of a pack: what was left alone when it was made, a log among others, and what was said of it then
 
 
 def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple[FileRead, ...]:
@@ -163,11 +144,6 @@ def _where_it_ends(decoded: Decoded, size: int) -> str:
     used = used if decoded.count else "no whole entry before that"
     damage = next((note for note in decoded.notes if note.startswith(DAMAGED) or note.endswith(ZEROS)), None)
     return f"{damage or f'the file ends early, after {size_text(size)}'}: {used}"
-
-
-def failed(found: Found, status: SourceStatus, reason: str) -> FileRead:
-    """A file that may be a dump and gave nothing."""
-    return FileRead(found, SourceKind.DUMP, status, reason)
 
 
 def _no_dump(found: Found, form: Form) -> FileRead:

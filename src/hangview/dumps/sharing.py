@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from hangview.dumps.read import FileRead
+    from hangview.dumps.result import FileRead
     from hangview.schema import Records
 
 #: Columns that the frame holds as a dump has them, unless it has nulls for what is absent.

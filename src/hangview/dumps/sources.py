@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.facts import Facts
-    from hangview.dumps.read import FileRead
+    from hangview.dumps.result import FileRead
     from hangview.schema import ReadOptions
 
 _NO_RANK = "no rank in its name, and nothing inside tells it: --prefix or --rank-regex can"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.dumps.find import Found
-    from hangview.dumps.read import FileRead
+    from hangview.dumps.result import FileRead
     from hangview.schema import Limits
 
 #: Sent once the imports are done.
