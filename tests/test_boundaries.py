@@ -22,6 +22,7 @@ ENGINE = (
     "conclusions",
     "producers",
     "text",
+    "replacing",
     "dumps",
     "logs",
     "engine",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from hangview.cli_errors import Complaint, Exit
+from hangview.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,18 @@ def put_lines(lines: Sequence[Line]) -> None:
     put("")
 
 
+def deliver(text: str, output: str | None) -> None:
+    """Write ``text`` to where ``--output`` says; None: stdout."""
+    put(text) if output is None else save(text, output)
+
+
+def deliver_lines(lines: Sequence[Line], output: str | None) -> None:
+    """The same for lines, which are plain in a file."""
+    from hangview.report.lines import plain
+
+    put_lines(lines) if output is None else save(plain(lines), output)
+
+
 def save(text: str, target: str) -> None:
     """Write ``text`` to a file by a temporary file beside it and a rename, so that nobody ever sees half of it.
 
@@ -79,31 +92,19 @@ def save(text: str, target: str) -> None:
 def save_bytes(data: bytes, target: str) -> None:
     """The same for bytes, which never go to stdout."""
     path = Path(os.path.realpath(target))
-    temporary: Path | None = None
     try:
-        try:
+        mode = None
+        with suppress(FileNotFoundError):
             mode = path.stat().st_mode
-        except FileNotFoundError:
-            mode = stat.S_IFREG | (0o666 & ~_umask())
-        if stat.S_ISDIR(mode):
+        if mode is None or stat.S_ISREG(mode):
+            with replacing(path, None if mode is None else stat.S_IMODE(mode)) as file:
+                file.write(data)
+        elif stat.S_ISDIR(mode):
             raise Complaint(f"{target}: is a folder, not a file to write")
-        if not stat.S_ISREG(mode):
+        else:
             path.write_bytes(data)
-            return
-        handle, name = tempfile.mkstemp(prefix=".hangview-", dir=path.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), stat.S_IMODE(mode))
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        temporary = None
     except OSError as error:
         raise Complaint(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def gone() -> Complaint:
@@ -149,9 +150,3 @@ def _lenient() -> None:
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -8,7 +8,8 @@ import pytest
 from hangview.dumps import cache, shelf
 from hangview.dumps.assemble import assemble
 from hangview.dumps.find import Found, find
-from hangview.dumps.read import FileRead, read_file
+from hangview.dumps.read import read_file
+from hangview.dumps.result import FileRead
 from hangview.schema import Limits, ReadOptions
 from tests.dumps.job import calls, config, dump, entry, plain, write
 from tests.dumps.test_bundles import tar
@@ -179,7 +180,6 @@ def test_a_folder_that_cannot_be_made(job, monkeypatch, tmp_path):
     files, results = look(job)
     assert not cache.store(files, LIMITS, results)
     assert cache.load(files, LIMITS) is None
-    assert shelf.clear() == 0
 
 
 def test_a_set_with_a_file_that_could_not_be_opened_is_not_kept(job):
@@ -216,13 +216,6 @@ def test_parts_of_a_killed_program_are_swept_up(job):
     os.utime(part, (1, 1))
     stored(job)
     assert not part.exists()
-
-
-def test_clearing(job):
-    stored(job)
-    assert shelf.clear() == 1
-    assert shelf.clear() == 0
-    assert list(shelf.folder().iterdir()) == []
 
 
 def test_small_sets_are_not_worth_it(job):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hangview._version import __version__
+from hangview.replacing import PART, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,17 +37,6 @@ def folder() -> Path:
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("hangview")) / "dumps"
-
-
-def clear() -> int:
-    """Remove everything from the cache; the number of files that were there. Raises OSError for one that cannot be removed."""
-    removed = 0
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for path in sorted(folder().iterdir()):
-            if path.suffix in (DUMPS, REPORT, ".part"):
-                path.unlink(missing_ok=True)
-                removed += 1
-    return removed
 
 
 def worth_it(files: Iterable[Found]) -> bool:
@@ -83,15 +72,9 @@ def keep(name: str, pack: Callable[[], list[bytes]]) -> bool:
     target = folder() / name
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(suffix=".part", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                body = pack()
-                file.writelines([MAGIC, checksum(body), *body])
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with replacing(target, 0o600, durable=False) as file:  # one that a crash damages has the wrong checksum
+            body = pack()
+            file.writelines([MAGIC, checksum(body), *body])
         _prune(target)
     except (OSError, MemoryError):  # read-only, full, no home: then there is no cache
         return False
@@ -104,9 +87,9 @@ def _prune(newest: Path) -> None:
     total = 0
     found = [(path.stat().st_mtime, path, path.stat().st_size) for path in newest.parent.iterdir() if path.is_file()]
     for mtime, path, size in sorted(found, reverse=True):
-        left_behind = path.suffix == ".part" and now - mtime > 3600
+        left_behind = path.suffix == PART and now - mtime > 3600
         total += size
-        if left_behind or (path.suffix != ".part" and total > MAX_BYTES and path != newest):
+        if left_behind or (path.suffix != PART and total > MAX_BYTES and path != newest):
             path.unlink(missing_ok=True)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
 import tempfile
 from typing import TYPE_CHECKING
+
+from hangview.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,36 +40,8 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
 
     ``mode``: permissions; None: as a new file of this user gets. Raises OSError, and leaves no temporary file behind.
     """
-    # A kill between writing and renaming leaves this file; it begins with a dot, and the next write makes a new one.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            os.fchmod(stream.fileno(), _new_file_mode() if mode is None else mode)
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(name, path)  # noqa: PTH105 - the module's one rename, and tests stand in for it
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
-        raise
-    _sync_folder(path.parent)
-
-
-def _new_file_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the file system can; network ones often refuse and need not."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with replacing(path, mode) as file:
+        file.write(data)
 
 
 def private_folder(path: Path) -> None:
