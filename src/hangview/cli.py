@@ -11,31 +11,36 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from hangview._version import __version__
+from hangview.cli_compare import compare
 from hangview.cli_completion import completion
 from hangview.cli_config import config
 from hangview.cli_errors import Complaint, Exit, exit_code, narrate
+from hangview.cli_load import load
 from hangview.cli_options import (
     PATH,
     Defaults,
+    all_option,
     config_of,
+    format_option,
     language_option,
+    no_logs_option,
+    output_option,
+    paths_argument,
     read_options,
     reading_options,
     screen_options,
     setting_option,
-    template_option,
 )
-from hangview.cli_output import Progress, gone, is_terminal, not_terminal, put, put_lines, save
+from hangview.cli_output import deliver, deliver_lines, gone, is_terminal, not_terminal, put, put_lines
 from hangview.cli_pack import pack
 from hangview.cli_paths import check_paths, look_up
+from hangview.cli_worksheet import worksheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Incident
     from hangview.keymap import KeyMap
     from hangview.schema import ReadOptions
 
@@ -88,19 +93,6 @@ class _Screen(click.Command):
         return ctx.parent.get_help() if ctx.parent is not None else super().get_help(ctx)
 
 
-_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
-_output = click.option("-o", "--output", metavar="FILE", type=PATH, help="Write to FILE instead of stdout.")
-
-_format = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
-
-
 @click.group(cls=_Front, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(__version__, message="hangview %(version)s")
 def cli() -> None:
@@ -128,11 +120,11 @@ def _screen(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 
 
 @cli.command()
-@_paths
-@_format
-@_output
-@click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
-@click.option("--no-logs", is_flag=True, help="Read dumps alone.")
+@paths_argument
+@format_option
+@output_option
+@all_option
+@no_logs_option
 @click.option("--logs", "more_logs", multiple=True, metavar="PATH", type=PATH, help="Logs that lie elsewhere.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1 or 3 once a report is written.")
 @reading_options
@@ -150,33 +142,31 @@ def report(
     """Print the findings: what to look at first, and why."""
     if no_logs and more_logs:
         raise click.UsageError("--logs and --no-logs exclude each other")
-    incident = _load((*paths, *more_logs), read_options(logs=not no_logs, **reading), brief=True)
+    incident = load((*paths, *more_logs), read_options(logs=not no_logs, **reading), brief=True)
     if format_ == "json":
         from hangview.report.as_json import to_json
 
-        _deliver(to_json(incident), output)
+        deliver(to_json(incident), output)
     elif format_ == "markdown":
         from hangview.report.markdown import to_markdown
 
-        _deliver(to_markdown(incident, everything=everything), output)
+        deliver(to_markdown(incident, everything=everything), output)
     else:
-        from hangview.report.lines import plain
         from hangview.report.text import report_lines
 
-        lines = report_lines(incident, everything=everything)
-        put_lines(lines) if output is None else save(plain(lines), output)
+        deliver_lines(report_lines(incident, everything=everything), output)
     return Exit.NO_HANG if exit_zero else exit_code(incident.verdict)
 
 
 @cli.command(short_help="List every source and what became of it.")
-@_paths
+@paths_argument
 @reading_options
 def check(paths: tuple[str, ...], **reading: Any) -> int:
     """List every source: what was read, cut, refused or missing, and why.
 
     Exits with 0 when at least one dump or log could be read, else with 3; it says nothing about a hang.
     """
-    incident = _load(paths, read_options(**reading), brief=True)
+    incident = load(paths, read_options(**reading), brief=True)
     from hangview.report.ledger import ledger_lines, readable
 
     put_lines(ledger_lines(incident))
@@ -184,122 +174,19 @@ def check(paths: tuple[str, ...], **reading: Any) -> int:
 
 
 @cli.command()
-@_paths
+@paths_argument
 @reading_options
 def explain(paths: tuple[str, ...], **reading: Any) -> int:
     """Print how each finding follows from the records."""
-    incident = _load(paths, read_options(**reading), brief=True)
+    incident = load(paths, read_options(**reading), brief=True)
     from hangview.report.explain import explanation_lines
 
     put_lines(explanation_lines(incident))
     return exit_code(incident.verdict)
 
 
-@cli.command()
-@_paths
-@_output
-@click.option("--against", metavar="PATH", type=PATH, help="A comparison run: fills in what changed, and the trials around it.")
-@language_option
-@template_option
-@reading_options
-def worksheet(
-    paths: tuple[str, ...], *, output: str | None, against: str | None, lang: str, template: str | None, **reading: Any
-) -> int:
-    """Print the incident worksheet, prefilled, as markdown.
-
-    Exits with 0 when at least one dump or log could be read, else with 3.
-    """
-    from hangview.worksheet.template import Template, TemplateProblem
-
-    try:  # before anything is read: a slip in the template should not cost the reading of a thousand dumps
-        layout = Template.read(template) if template is not None else None
-    except TemplateProblem as problem:
-        raise Complaint(str(problem)) from None
-    options = read_options(**reading)
-    incident = _load(paths, options)
-    comparison = None
-    if against is not None:
-        from hangview.compare import compare
-
-        comparison = compare(_load((against,), options), incident)
-    from hangview.report.ledger import readable
-    from hangview.worksheet import prefill, to_markdown
-
-    sheet = prefill(incident, language=lang, comparison=comparison)
-    try:
-        text = to_markdown(sheet) if layout is None else layout.render(sheet, incident)
-    except TemplateProblem as problem:
-        raise Complaint(str(problem)) from problem
-    kept = _keep(output) if output is not None else None
-    _deliver(text, output)
-    if kept is not None:
-        click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
-    return Exit.NO_HANG if readable(incident) else Exit.NOTHING
-
-
-@cli.command(name="compare", short_help="Lay two dump sets side by side.")
-@click.argument("a", metavar="A", type=PATH)
-@click.argument("b", metavar="B", type=PATH)
-@_format
-@_output
-@click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
-@click.option("--no-logs", is_flag=True, help="Read dumps alone.")
-@click.option("--text", is_flag=True, help="Print the report, also on a terminal.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1 or 3 once a comparison is written.")
-@screen_options
-@reading_options
-@click.pass_context
-def compare_(
-    ctx: click.Context,
-    /,
-    a: str,
-    b: str,
-    *,
-    format_: str,
-    output: str | None,
-    everything: bool,
-    no_logs: bool,
-    text: bool,
-    exit_zero: bool,
-    theme: str,
-    ascii_: bool | None,
-    mouse: bool,
-    **reading: Any,
-) -> int:
-    """Lay two dump sets side by side, a run before a change and one after it: where they stop agreeing.
-
-    On a terminal a screen opens; into a pipe, and with --text, --all, --format or -o, the report is printed. Exits with 0 when
-    every call that both hold agrees, 1 when one differs, 3 when no call is held by both.
-    """
-    options = read_options(logs=not no_logs, **reading)
-    check_paths((a, b))
-    asked = text or everything or output is not None or ctx.get_parameter_source("format_") is ParameterSource.COMMANDLINE
-    if not asked and is_terminal("stdin", "stdout") and os.environ.get("TERM", "") not in ("", "dumb"):
-        from hangview.tui import UiOptions
-        from hangview.tui.compare import run as run_screen
-
-        code = run_screen(a, b, options, UiOptions(theme=theme, ascii=ascii_, mouse=mouse, keys=config_of(ctx)["keys"]))
-        return Exit.NO_HANG if exit_zero and code in (Exit.DIVERGENCE, Exit.NOTHING) else code
-    one, other = _load((a,), options), _load((b,), options)
-    from hangview.compare import Outcome, compare
-
-    comparison = compare(one, other)
-    if format_ == "json":
-        from hangview.compare.as_json import to_json
-
-        _deliver(to_json(comparison), output)
-    elif format_ == "markdown":
-        from hangview.compare.page import to_markdown
-
-        _deliver(to_markdown(comparison, everything=everything), output)
-    else:
-        from hangview.compare.page import comparison_lines
-        from hangview.report.lines import plain
-
-        lines = comparison_lines(comparison, everything=everything)
-        put_lines(lines) if output is None else save(plain(lines), output)
-    codes = {Outcome.SAME: Exit.NO_HANG, Outcome.DIFFERENT: Exit.DIVERGENCE, Outcome.NOTHING: Exit.NOTHING}
-    return Exit.NO_HANG if exit_zero else codes[comparison.outcome]
+cli.add_command(worksheet)
+cli.add_command(compare)
 
 
 @cli.command(short_help="Open the screen over a bundled incident.")
@@ -321,7 +208,7 @@ def demo(ctx: click.Context, /, **screen: Any) -> int:
         return Exit.NO_HANG if code in (Exit.NO_HANG, Exit.DIVERGENCE, Exit.NOTHING) else code
     from hangview.report.text import report_lines
 
-    put_lines(report_lines(_load(paths, options)))
+    put_lines(report_lines(load(paths, options)))
     return Exit.NO_HANG
 
 
@@ -348,39 +235,6 @@ cli.add_command(pack)
 
 def _command_names() -> list[str]:
     return [name for name, command in cli.commands.items() if not command.hidden]
-
-
-def _load(paths: Sequence[str], options: ReadOptions, *, brief: bool = False) -> Incident:
-    """The incident, with progress on stderr. ``brief``: for its conclusions; its records are slow to come by."""
-    paths = check_paths(paths)
-    from hangview.incident import load
-    from hangview.loading import load_brief
-
-    try:
-        with Progress() as progress:
-            return load_brief(paths, options, progress) if brief else load(*paths, options=options, on_progress=progress)
-    except ValueError as error:  # an option that does not fit the files, in one line
-        raise Complaint(str(error)) from error
-
-
-def _keep(output: str) -> str | None:
-    """Keep a copy of a worksheet that is about to be replaced: a person may have written in it. None: there is none."""
-    from pathlib import Path
-    from shutil import copyfile
-
-    if Path(output).is_dir():
-        return None  # said when it is written to
-    backup = f"{output}~"
-    try:
-        return copyfile(output, backup)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise Complaint(f"{backup}: {error.strerror or error}, so {output} was left as it is") from error
-
-
-def _deliver(text: str, output: str | None) -> None:
-    put(text) if output is None else save(text, output)
 
 
 def _need_terminal() -> None:
@@ -411,12 +265,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             raise
         return _end(complaint)
     except click.ClickException as error:
-        where = (
-            f" (see {error.ctx.command_path.replace(f' {_SCREEN}', '')} --help)"
-            if isinstance(error, click.UsageError) and error.ctx
-            else ""
-        )
-        return _end(Complaint(f"{' '.join(error.format_message().split())}{where}"))
+        return _end(Complaint(f"{' '.join(error.format_message().split())}{_where(error)}"))
     except (KeyboardInterrupt, click.Abort):
         return Exit.INTERRUPTED
     except SystemExit as end:
@@ -428,8 +277,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         return _end(Complaint(f"{place}{error.strerror or error}", Exit.NOTHING))
     except MemoryError:
         return _end(Complaint("out of memory: read fewer files at a time, or use --workers 1", Exit.NOTHING))
-    except Exception as error:
-        # A fault of ours. Python would exit with 1, which promises that a divergence was found.
+    except Exception as error:  # a fault of ours: Python would exit with 1, which promises that a divergence was found
         if os.environ.get("HANGVIEW_DEBUG"):
             raise
         reason = f"internal error: {type(error).__name__}: {error}; HANGVIEW_DEBUG=1 shows where"

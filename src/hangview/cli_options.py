@@ -102,6 +102,20 @@ language_option = setting_option("worksheet.language")
 template_option = setting_option("worksheet.template")
 
 
+paths_argument = click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
+output_option = click.option("-o", "--output", metavar="FILE", type=PATH, help="Write to FILE instead of stdout.")
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out of text and markdown.")
+no_logs_option = click.option("--no-logs", is_flag=True, help="Read dumps alone.")
+
+
 class Defaults(Mapping[str, Any]):
     """What the environment and the configuration file say, as click's defaults: read when the first option is missed.
 

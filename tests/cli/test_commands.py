@@ -27,12 +27,12 @@ def loaded(monkeypatch):
     """Makes load() answer with an incident, or raise."""
 
     def set_answer(answer: Incident | BaseException) -> None:
-        def load(*paths, options, on_progress):
+        def load(paths, options, on_progress, listing=None):
             if isinstance(answer, BaseException):
                 raise answer
             return answer
 
-        monkeypatch.setattr("hangview.incident.load", load)
+        monkeypatch.setattr("hangview.loading.load_incident", load)
 
     set_answer(one_lead())
     return set_answer
@@ -308,11 +308,12 @@ def test_a_worksheet_does_not_go_into_a_folder(loaded, capsys, monkeypatch, tmp_
     assert one_line(capsys.readouterr().err) == f"{tmp_path}: is a folder, not a file to write"
 
 
-def test_worksheet_of_nothing_is_3(loaded, monkeypatch):
+def test_worksheet_of_nothing_is_3(loaded, capsys, monkeypatch):
     loaded(nothing())
-    monkeypatch.setattr("hangview.worksheet.prefill", lambda made: made)
-    monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: "")
+    monkeypatch.setattr("hangview.worksheet.prefill", lambda made, **_: made)
+    monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: "blank\n")
     assert cli.run(["worksheet", __file__]) == 3
+    assert capsys.readouterr() == ("blank\n", "")  # an internal error exits with 3 too
 
 
 def test_cache_clear(capsys):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hangview import cli
+from hangview import cli, cli_compare
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 HEALTHY, SKIP = str(FIXTURES / "real-2.15.0-healthy"), str(FIXTURES / "real-2.15.0-skip")
@@ -78,7 +78,7 @@ def opened(monkeypatch) -> list[tuple[str, str]]:
         return 1
 
     monkeypatch.setattr(screen, "run", run)
-    monkeypatch.setattr(cli, "is_terminal", lambda *_: True)
+    monkeypatch.setattr(cli_compare, "is_terminal", lambda *_: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("HANGVIEW_THEME", "light")
     return sets

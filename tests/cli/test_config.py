@@ -46,20 +46,6 @@ def write(tmp_path, monkeypatch):
     return write
 
 
-@pytest.fixture
-def screens(monkeypatch):
-    """What the screen was opened with, as if there were a terminal."""
-    seen = []
-
-    def run(paths, options, ui):
-        seen.append((paths, options, ui))
-        return 0
-
-    monkeypatch.setattr("hangview.tui.run", run)
-    monkeypatch.setattr(cli, "not_terminal", lambda *names: None)
-    return seen
-
-
 def test_everything_in_the_file_arrives(write, screens, tmp_path):
     write(FULL)
     assert cli.run([str(tmp_path)]) == 0

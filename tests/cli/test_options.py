@@ -15,27 +15,12 @@ def calls(monkeypatch):
     """What load() was called with; it answers with a hand-made incident."""
     seen = []
 
-    def load(*paths, options, on_progress):
-        seen.append((paths, options))
+    def load(paths, options, on_progress, listing=None):
+        seen.append((tuple(paths), options))
         on_progress(1, 1)
         return one_lead()
 
-    monkeypatch.setattr("hangview.incident.load", load)
-    return seen
-
-
-@pytest.fixture
-def screens(monkeypatch):
-    """What the screen was opened with, as if there were a terminal."""
-    seen = []
-
-    def run(paths, options, ui):
-        seen.append((paths, options, ui))
-        return 0
-
-    monkeypatch.setattr("hangview.tui.run", run)
-    monkeypatch.setattr(cli, "not_terminal", lambda *names: None)
-    monkeypatch.setattr(cli, "is_terminal", lambda *names: True)
+    monkeypatch.setattr("hangview.loading.load_incident", load)
     return seen
 
 

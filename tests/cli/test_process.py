@@ -16,17 +16,17 @@ ROOT = Path(__file__).parents[2]
 #: The program with a hand-made incident in place of files; ``slow`` waits inside load() until a signal comes.
 PROGRAM = """
 import sys, time
-import hangview.incident
+import hangview.loading
 from tests.report.build import one_lead
 
-def load(*paths, options, on_progress):
+def load(paths, options, on_progress, listing=None):
     on_progress(1, 64)
     if "slow" in paths[0]:
         print("reading", flush=True)
         time.sleep(60)
     return one_lead()
 
-hangview.incident.load = load
+hangview.loading.load_incident = load
 from hangview.__main__ import main
 main()
 """
