@@ -11,7 +11,7 @@ from dataclasses import fields
 import pytest
 
 from hangview import conclusions, loading
-from hangview.dumps import shelf
+from hangview.dumps import find, shelf
 from hangview.incident import Incident
 from hangview.loading import load_brief, load_incident
 from hangview.report.as_json import to_json
@@ -40,9 +40,9 @@ def looks(monkeypatch):
     """How often files were read and analysed."""
     seen: list[tuple[str, ...]] = []
 
-    def watched(paths, options=None, on_progress=None):
+    def watched(paths, options=None, on_progress=None, listing=None):
         seen.append(tuple(paths))
-        return load_incident(paths, options, on_progress)
+        return load_incident(paths, options, on_progress, listing)
 
     monkeypatch.setattr(shelf, "SMALL", 0)
     monkeypatch.setattr(loading, "load_incident", watched)
@@ -80,6 +80,20 @@ def test_what_was_not_kept_is_read_when_it_is_asked_for(job, looks):
         getattr(second, "nothing_of_the_kind")  # noqa: B009
     with pytest.raises(AttributeError):
         getattr(second.records, "nothing_of_the_kind")  # noqa: B009
+
+
+def test_the_files_are_looked_for_once(job, looks, monkeypatch):
+    searches = []
+    look = find.Search.look
+
+    def watched(*args):
+        searches.append(1)
+        return look(*args)
+
+    monkeypatch.setattr(find.Search, "look", watched)
+    for expected in (1, 2):  # when they are read, and when what was concluded is known
+        load_brief([str(job)])
+        assert len(searches) == expected
 
 
 def one_more_dump(job):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from threading import Thread
 
     from hangview.dumps.find import Found, Listing, Search
-    from hangview.dumps.read import FileRead
+    from hangview.dumps.result import FileRead
     from hangview.incident import Incident
     from hangview.logs.events import LogScan
     from hangview.logs.evidence import LogEvidence
@@ -37,10 +37,16 @@ FIRST_TURN = 0.5
 
 
 def load_incident(
-    paths: Sequence[str], options: ReadOptions | None = None, on_progress: Callable[[int, int], None] | None = None
+    paths: Sequence[str],
+    options: ReadOptions | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    listing: Listing | None = None,
 ) -> Incident:
-    """See :func:`hangview.incident.load`. Raises ``ValueError`` with one line for an option that does not fit the files."""
-    return Session(paths, options, keep=False).look(on_progress)
+    """See :func:`hangview.incident.load`. Raises ``ValueError`` with one line for an option that does not fit the files.
+
+    ``listing``: what :func:`~hangview.dumps.find.find` has just found under the paths; None: it is looked for.
+    """
+    return Session(paths, options, keep=False).look(on_progress, listing=listing)
 
 
 def load_brief(
@@ -50,20 +56,19 @@ def load_brief(
 
     Entries and view are read when they are asked for, by what is on the disk then. Raises as :func:`load_incident`.
     """
-    from hangview import conclusions, incident
+    from hangview import conclusions
     from hangview.dumps import shelf
     from hangview.dumps.find import find
 
     options = options or ReadOptions()
-    listing = find(paths, options) if options.cache else None
-    if listing is None or not shelf.worth_it(listing.dumps):
-        return incident.load(*paths, options=options, on_progress=on_progress)
-    known = conclusions.load(listing, paths, options, lambda: incident.load(*paths, options=options))
-    if known is not None:
+    listing = find(paths, options)
+    worth_it = options.cache and shelf.worth_it(listing.dumps)
+    if worth_it and (known := conclusions.load(listing, paths, options, lambda: load_incident(paths, options))) is not None:
         return known
-    found = incident.load(*paths, options=options, on_progress=on_progress)
-    conclusions.store(listing, paths, options, found)
-    return found
+    incident = load_incident(paths, options, on_progress, listing)
+    if worth_it:
+        conclusions.store(listing, paths, options, incident)
+    return incident
 
 
 class Session:
@@ -87,6 +92,7 @@ class Session:
         on_partial: Callable[[Incident], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
         settled: Callable[[str], float] | None = None,
+        listing: Listing | None = None,
     ) -> Incident:
         """Read what is new, and say what everything together says.
 
@@ -96,7 +102,8 @@ class Session:
         files' sizes takes long already, the likeliest dumps are read before the other files are looked at. ``cancelled`` is
         asked often; when it says yes, :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again.
         ``settled(path)`` tells for how many seconds a file has not been written to: one that does not decode whole is GROWING
-        at 0, and no fault of anybody; UNFINISHED as long as that number is finite; and only then CUT.
+        at 0, and no fault of anybody; UNFINISHED as long as that number is finite; and only then CUT. ``listing`` is what was
+        found already; None: the files are looked for.
 
         Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
         ``ValueError`` with one line for an option that does not fit the files.
@@ -107,13 +114,14 @@ class Session:
         fresh = not self._dumps
         parts = _Parts(on_partial)
         progress = _Progress(on_progress)
-        search = Search(self.paths, self.options)
         with _no_collection():
-            if fresh and on_partial is not None:
-                self._look_by_turns(search, progress, parts, cancelled)
-            else:
-                search.look(lambda: _stop(cancelled))
-            listing = search.listing()
+            if listing is None:
+                search = Search(self.paths, self.options)
+                if fresh and on_partial is not None:
+                    self._look_by_turns(search, progress, parts, cancelled)
+                else:
+                    search.look(lambda: _stop(cancelled))
+                listing = search.listing()
             self._read(listing, progress, parts, cancelled, fresh=fresh)
             files = [result for found in listing.dumps for result in self._seen(found, settled)]
             records = self._assemble(listing, files)
@@ -195,7 +203,7 @@ class Session:
 
     def _so_far(self, listing: Listing) -> Incident:
         """What those files say that were read, beside those that were not."""
-        from hangview.dumps.read import failed
+        from hangview.dumps.result import failed
 
         files: list[FileRead] = []
         for found in (*listing.dumps, *listing.unseen):
