@@ -174,8 +174,7 @@ class Watcher:
             if changes and not stop.is_set():
                 try:
                     on_change(changes)
-                except Exception as error:
-                    # the callback is the screen's: what it raises while it closes must neither end the watch nor be printed
+                except Exception as error:  # the screen's, while it closes: must neither end the watch nor be printed
                     self._notes = (*self._notes, f"a change could not be shown: {error}")
             started = time.monotonic()
             self._wake.wait(self.interval)
