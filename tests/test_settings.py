@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 from hangview.cli import cli
+from hangview.keymap import key_name
 from hangview.settings import BY_NAME, SETTINGS, WORKSHEET_LANGUAGES
 from hangview.worksheet.languages import LANGUAGES
 
@@ -92,13 +93,8 @@ def test_keys_may_change_places_and_share_a_key_where_they_never_meet():
     [("N", "N"), ("/", "slash"), ("slash", "slash"), ("^N", "ctrl+n"), ("Ctrl+N", "ctrl+n"), ("F5", "f5"), ("esc", "escape")],
 )
 def test_names_of_keys(typed, name):
-    assert BY_NAME["keys"].type.check({"copy": typed}) == (("copy", (name,)),) if name not in taken() else True
-
-
-def taken() -> set[str]:
-    from hangview.keymap import all_actions
-
-    return {key for action in all_actions().values() for key in action.keys}
+    """Asked for one key, as most of these are those of another action."""
+    assert key_name(typed, "copy") == name
 
 
 def test_signs_have_the_names_that_the_screen_library_gives_them():

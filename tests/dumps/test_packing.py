@@ -317,12 +317,9 @@ def test_a_source_that_changes_while_it_is_read_is_read_again(tmp_path):
     path = write(tmp_path / "job" / "rank_0", plain(2))
 
     def reader(files, options, told):
-        def late(results):
-            told(results)
-
         with path.open("ab") as file:
             file.write(b"more")
-        packing.read_here(files, options, late)
+        packing.read_here(files, options, told)
 
     target = tmp_path / "x.hvpack"
     target.write_bytes(make([str(tmp_path / "job")], OPTIONS, str(target), reader).data)
