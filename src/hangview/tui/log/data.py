@@ -59,7 +59,7 @@ class LogData:
         self._fd = open_regular(str(self.path))
         try:
             self._look()
-        except BaseException:
+        except BaseException:  # Ctrl-C too: where __enter__ fails no __exit__ follows, and nothing else closes the file
             self.__exit__()
             raise
         return self
