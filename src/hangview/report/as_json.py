@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from hangview._version import __version__
 from hangview.report.coverage import missing_by_reason
+from hangview.report.json_text import json_text
 from hangview.report.page import evidence_text, ordered
 from hangview.schema import SourceKind
 from hangview.text import escape
@@ -21,14 +20,10 @@ if TYPE_CHECKING:
 #: Raised when a key changes its meaning or goes away; a new key does not raise it.
 SCHEMA = 1
 
-#: A list of numbers as json.dumps folds it. Strings hold no line feed, so that nothing inside one can match.
-_RANKS = re.compile(r"\[\n\s+(\d+(?:,\n\s+\d+)*)\n\s+\]")
-
 
 def to_json(incident: Incident) -> str:
-    """The report as one JSON object, ASCII only, two blanks of indent, lists of ranks on one line, a line feed at the end."""
-    text = json.dumps(report(incident), indent=2, ensure_ascii=True, allow_nan=False)
-    return _RANKS.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    """The report as one JSON object, written as :func:`json_text` does."""
+    return json_text(report(incident))
 
 
 def report(incident: Incident) -> Mapping[str, Any]:
