@@ -33,6 +33,13 @@ def test_what_both_record_and_is_not_the_same_changed():
     assert [value.text for value in (*found.a, *found.b)] == ["nccl", "nccl2"]
 
 
+def test_what_was_printed_about_how_a_run_went_is_no_condition():
+    """A warning comes with the trouble: as a condition it would be a second thing that changed."""
+    for name in ("nccl_warning", "desync_report"):
+        assert told(run(fact(name, "Connection closed by remote peer a1", 0)), run(fact(name, "by remote peer b7", 0))) == []
+        assert told(run(), run(fact(name, "Connection closed by remote peer a1", 0))) == []
+
+
 def test_what_one_set_does_not_record_is_not_known_to_have_changed():
     assert told(run(fact("torch", "2.15.0")), run()) == [("PyTorch", False, False)]
 

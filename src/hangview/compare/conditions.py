@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.compare.values import Condition, Value
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 
 #: Facts that name one run or lie in its nature, and say nothing about how it was set up.
 _OF_ONE_RUN = frozenset({"run", "job", "attempts", "dump_path", "restart", "world_size", "env TORCHELASTIC_RUN_ID"})
+#: What was printed about how a run went: where it differs that is an outcome, and nobody changed it.
+_OUTCOMES = frozenset({"nccl_warning", "desync_report"})
 _PATHS = frozenset({"env TORCH_FR_DUMP_TEMP_FILE", "env TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "env NCCL_DEBUG_FILE"})
 _COUNTERS = frozenset({"env TORCHELASTIC_RESTART_COUNT", "env TORCHELASTIC_MAX_RESTARTS"})
+_LEFT_OUT = _OF_ONE_RUN | _PATHS | _COUNTERS | _OUTCOMES
 #: In the order in which a person would ask; what is not here comes after, by name.
 _ORDER = ("world size", "torch", "backend", "library", "nccl", "cuda", "driver", "cuda_driver_api", "python", "device", "host")
 _WORDS = {
@@ -42,11 +46,9 @@ def conditions(a: Incident, b: Incident) -> tuple[Condition, ...]:
             found[name] = Condition(_word(name), _values(mine, a), _values(theirs, b), certain)
     if "schema" in found:
         by = next((name for name in ("torch", "backend") if name in found and found[name].changed), None)
-        condition = found["schema"]
-        found["schema"] = Condition(condition.name, condition.a, condition.b, condition.changed, follows=by is not None)
+        found["schema"] = replace(found["schema"], follows=by is not None)
     if "nccl" in found and "library" in found:  # one number, by the logs and by the dumps
-        condition = found["nccl"]
-        found["nccl"] = Condition(condition.name, condition.a, condition.b, condition.changed, follows=True)
+        found["nccl"] = replace(found["nccl"], follows=True)
     return tuple(found[name] for name in sorted(found, key=_place))
 
 
@@ -61,7 +63,7 @@ def _world(a: Incident, b: Incident) -> dict[str, Condition]:
 def _facts(incident: Incident) -> dict[str, tuple[Fact, ...]]:
     found: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in incident.facts:
-        if fact.name not in _OF_ONE_RUN | _PATHS | _COUNTERS:
+        if fact.name not in _LEFT_OUT:
             found[fact.name].append(fact)
     return {name: tuple(facts) for name, facts in found.items()}
 
