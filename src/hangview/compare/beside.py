@@ -44,14 +44,16 @@ class Input:
     requests: Requests
     groups: Sequence[int]
 
+    def pairs(self) -> pl.DataFrame:
+        """group → pair, of the groups that the other set has too."""
+        numbers = range(len(self.groups))
+        return pl.DataFrame({"group": self.groups, "pair": numbers}, schema={"group": pl.Int32, "pair": pl.Int32})
+
     def rows(self, ranks: Sequence[int]) -> pl.DataFrame:
         """Rows of matched groups and of these ranks, with ``pair`` in the place of the group's id."""
-        pairs = pl.DataFrame(
-            {"group": self.groups, "pair": range(len(self.groups))}, schema={"group": pl.Int32, "pair": pl.Int32}
-        )
         return (
             self.requests.rows.filter(pl.col("rank").is_in(ranks))
-            .join(pairs, on="group", how="inner", maintain_order="left")
+            .join(self.pairs(), on="group", how="inner", maintain_order="left")
             .drop("group")
             .with_columns(there=pl.lit(value=True))
         )

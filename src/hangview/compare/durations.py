@@ -29,12 +29,11 @@ def durations(a: Input, b: Input, ranks: Sequence[int]) -> tuple[Duration, ...]:
 
 def _medians(side: Input, ranks: Sequence[int]) -> pl.DataFrame:
     names = families(side.incident.records)
-    pairs = pl.DataFrame({"group": side.groups, "pair": range(len(side.groups))}, schema={"group": pl.Int32, "pair": pl.Int32})
     medians = (
         side.incident.entries.select("group", "lane", "rank", "family", "duration_ms")
         .filter((pl.col("lane") == COLLECTIVE) & pl.col("duration_ms").is_not_null() & pl.col("rank").is_in(ranks))
         .with_columns(pl.col("group").cast(pl.Int32))
-        .join(pairs, on="group", how="inner")
+        .join(side.pairs(), on="group", how="inner")
         .group_by("pair", "family")
         .agg(ms=pl.col("duration_ms").median(), count=pl.len())
         .sort("pair", "family")

@@ -48,7 +48,7 @@ class Vocabulary:
 class Requests:
     """One set's rows and what is needed to say why one is not there.
 
-    ``rows``: group, lane (0 for the collective lane, else a lane number of the vocabulary), seq, rank, position, source, over
+    ``rows``: group, lane (COLLECTIVE_LANE, else a number of the vocabulary), seq, rank, position, source, over
     (null: the recorder does not say) and the ids of ASKED; ``op_index``, ``signature`` and ``stack`` are the set's own.
     """
 
