@@ -27,7 +27,6 @@ MOST_BYTES = 1 << 20
 _WHERE = "<template>"
 #: "2\.10" needs no backslash: a number and a point are a list only with a blank behind them.
 _VERSION = re.compile(r"\A(\d+)\\([.)])(?=\S)")
-_NUMBER = re.compile(r"\A\d+[.)]\s+")
 _NEEDS = "a template needs jinja2, which is not installed: pip install 'hangview[template]'"
 
 
