@@ -48,6 +48,14 @@ def test_formats(capsys):
     assert json.loads(capsys.readouterr().out)["differences"][0]["seq"] == 10
 
 
+def test_the_same_folder_twice_is_said_however_it_is_typed(capsys, monkeypatch):
+    monkeypatch.chdir(FIXTURES)
+    assert cli.run(["compare", HEALTHY, Path(HEALTHY).name]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("; A and B are the same files")
+    cli.run(["compare", HEALTHY, SKIP])
+    assert "the same files" not in capsys.readouterr().out
+
+
 def test_into_a_file(tmp_path, capsys):
     target = tmp_path / "compared.txt"
     assert cli.run(["compare", HEALTHY, SKIP, "-o", str(target)]) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,16 +12,25 @@ from hangview.compare import Comparison, compare
 from hangview.compare.as_json import SCHEMA, to_json
 from hangview.compare.page import answer, changed_text, to_markdown, to_text
 from hangview.compare.values import Condition, Value
-from tests.engine.support import OPEN, Pg, alike, look, lost, rank
+from tests.engine.support import OPEN, Dump, Pg, alike, look, lost, rank
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
+    from hangview.schema import Source
 
 
 def condition(name: str, a: str, b: str) -> Condition:
     return Condition(name, (Value(a),), (Value(b),), changed=True)
 
 
+def before(*dumps: Dump | Source) -> Incident:
+    """What the engine says about dumps that lie in a folder of their own."""
+    return replace(look(*dumps), paths=("before",))
+
+
 @pytest.fixture(scope="module")
 def hung() -> Comparison:
-    whole = look(*(rank(n).calls("all_reduce", 1, 10) for n in range(4)))
+    whole = before(*(rank(n).calls("all_reduce", 1, 10) for n in range(4)))
     return compare(whole, look(rank(0).calls("all_reduce", 1, 9), *alike(range(1, 4), "all_reduce", 10)))
 
 
@@ -31,15 +41,28 @@ def test_the_answer_is_the_first_line(hung):
 
 
 def test_no_difference_says_how_much_was_compared(hung):
-    whole = look(*(rank(n).calls("all_reduce", 1, 10) for n in range(3)), lost(3))
-    label, sentence = answer(compare(whole, whole))
+    dumps: list[Dump | Source] = [*(rank(n).calls("all_reduce", 1, 10) for n in range(3)), lost(3)]
+    label, sentence = answer(compare(before(*dumps), look(*dumps)))
     assert (label, sentence) == (
         "NO DIFFERENCE", "10 calls that both sets hold agree (1 group, 3 ranks; not compared: rank 3)"
     )  # fmt: skip
 
 
+def test_the_same_files_twice_are_said_to_be_that(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "link").symlink_to("run")
+    whole = look(*(rank(n).calls("all_reduce", 1, 10) for n in range(4)))
+    run, link, other = (replace(whole, paths=(str(tmp_path / name),)) for name in ("run", "link", "other"))
+    assert answer(compare(run, link))[1] == (
+        "10 calls that both sets hold agree (1 group, 4 ranks); A and B are the same files"
+    )  # fmt: skip
+    assert json.loads(to_json(compare(run, link)))["same_files"] is True
+    assert answer(compare(run, other))[1] == "10 calls that both sets hold agree (1 group, 4 ranks)"
+    assert json.loads(to_json(compare(run, other)))["same_files"] is False
+
+
 def test_nothing_comparable_says_why():
-    a = look(*(rank(n).calls("all_reduce", 1, 3) for n in range(4)))
+    a = before(*(rank(n).calls("all_reduce", 1, 3) for n in range(4)))
     b = look(*(rank(n).wrapped().calls("all_reduce", 7, 9) for n in range(4)))
     assert answer(compare(a, b)) == (
         "NOT COMPARABLE", "no call is held by both sets: A holds calls 1-3, B calls 7-9"

@@ -38,6 +38,12 @@ def device(number: int, at: int) -> Fact:
     return Fact("device", f"cuda:{number}", (at,), "NCCL's init line")
 
 
+def test_a_run_against_itself_is_said_to_be_that():
+    incident = hung()
+    assert against(incident, incident)["compared"].value.startswith("after: these are the same files as this run's: ")
+    assert "same files" not in against(whole(), incident)["compared"].value
+
+
 def test_one_changed_condition_is_said_with_what_differs_then():
     sheet = against(whole(Fact("torch", "2.14.1", (), "printed")), hung(Fact("torch", "2.15.0", (), "printed")))
     assert sheet["changed_count"].value == "exactly one"

@@ -205,8 +205,8 @@ def test_a_state_folder_that_cannot_be_written_is_said_and_the_draft_goes_elsewh
     refuse(monkeypatch, places.state, number)
     result = places.store().keep(SHEET.with_text("driver", "x"), INCIDENT)
     assert result.kept
-    assert word in result.message
-    assert str(places.fallback) in result.message
+    kept, why, failed = (result.message.index(part) for part in (str(places.fallback), word, str(places.state)))
+    assert kept < why < failed
     (draft,) = places.store().drafts(INCIDENT)
     assert draft.sheet["driver"].typed == "x"
 
@@ -219,8 +219,9 @@ def test_when_no_place_is_left_the_loss_is_announced_and_what_was_kept_stays(
     refuse(monkeypatch, tmp_path, errno.ENOSPC)
     result = store.keep(SHEET.with_text("driver", "after"), INCIDENT)
     assert not result.kept
-    assert "no space left on the disk" in result.message
-    assert "save the worksheet to another place" in result.message
+    said = ("NOT kept", "save the worksheet to another place", "no space left on the disk", str(places.state))
+    places_of = [result.message.index(part) for part in said]
+    assert places_of == sorted(places_of)
     (draft,) = places.store().drafts(INCIDENT)
     assert draft.sheet["driver"].typed == "before"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from hangview._version import __version__
+from hangview.report.json_text import json_text
 from hangview.text import escape
 
 if TYPE_CHECKING:
@@ -18,13 +17,10 @@ if TYPE_CHECKING:
 #: Raised when a key changes its meaning or goes away; a new key does not raise it. The report has a number of its own.
 SCHEMA = 1
 
-_NUMBERS = re.compile(r"\[\n\s+(\d+(?:,\n\s+\d+)*)\n\s+\]")
-
 
 def to_json(comparison: Comparison) -> str:
-    """One JSON object, ASCII only, two blanks of indent, lists of ranks on one line, a line feed at the end."""
-    text = json.dumps(comparison_object(comparison), indent=2, ensure_ascii=True, allow_nan=False)
-    return _NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    """The comparison as one JSON object, written as :func:`json_text` does."""
+    return json_text(comparison_object(comparison))
 
 
 def comparison_object(comparison: Comparison) -> Mapping[str, Any]:
@@ -34,6 +30,7 @@ def comparison_object(comparison: Comparison) -> Mapping[str, Any]:
         "hangview": __version__,
         "outcome": comparison.outcome.value,
         "changed": len(comparison.changed),
+        "same_files": comparison.same_files,
         "a": _side(comparison.a),
         "b": _side(comparison.b),
         "conditions": [

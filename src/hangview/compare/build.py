@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -58,6 +59,7 @@ def compare(a: Incident, b: Incident) -> Comparison:
         tuple(sorted(found, key=lambda each: _telling(each, built, a, b))),
         tuple(parts.renumbered(durations(one, other, ranks), place)),
         _notes(a, b, one, other),
+        same_files=bool(a.paths) and _real_paths(a) == _real_paths(b),
     )
 
 
@@ -76,6 +78,11 @@ def _side(incident: Incident) -> Side:
         len(incident.groups),
         incident.entries.height,
     )
+
+
+def _real_paths(incident: Incident) -> set[str]:
+    """Where a set was read from, however that was typed."""
+    return {os.path.realpath(path) for path in incident.paths}
 
 
 def _alone(index: int, match: Match, a: Input, b: Input, ranks: Sequence[int]) -> Difference | None:

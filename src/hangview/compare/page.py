@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DIFFERENCES, PARTS, DURATIONS, GROUPS = 8, 4, 6, 8
 RANK_PARTS = 12
 NO_CALL = "no call is held by both sets"
+SAME_FILES = "A and B are the same files"
 DIFFERENCES_HEADING = "where they stop agreeing"
 DURATIONS_HEADING = "note: durations, medians over the records that hold one (no verdict rests on them)"
 MORE = "… {} more: hangview compare --all shows everything"
@@ -59,12 +60,13 @@ def to_markdown(comparison: Comparison, *, everything: bool = False) -> str:
 
 def answer(comparison: Comparison) -> tuple[str, str]:
     """The label and the sentence that come first."""
+    same = f"; {SAME_FILES}" if comparison.same_files else ""
     if comparison.outcome is Outcome.NOTHING:
-        return "NOT COMPARABLE", f"{NO_CALL}{_why_nothing(comparison)}"
+        return "NOT COMPARABLE", f"{NO_CALL}{_why_nothing(comparison)}{same}"
     if comparison.outcome is Outcome.SAME:
         calls = sum(pair.compared + pair.messages for pair in comparison.groups)
-        return "NO DIFFERENCE", f"{agreeing_text(calls)}{_scope(comparison)}"
-    return "DIFFERS FIRST", difference_text(comparison.differences[0], comparison.groups)
+        return "NO DIFFERENCE", f"{agreeing_text(calls)}{_scope(comparison)}{same}"
+    return "DIFFERS FIRST", f"{difference_text(comparison.differences[0], comparison.groups)}{same}"
 
 
 def agreeing_text(calls: int) -> str:

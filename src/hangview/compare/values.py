@@ -154,6 +154,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     durations: tuple[Duration, ...]
     notes: tuple[str, ...] = ()
+    same_files: bool = False  #: both sets were read from the same paths, so that nothing about a change can be seen
 
     @property
     def outcome(self) -> Outcome:

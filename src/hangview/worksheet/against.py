@@ -36,8 +36,10 @@ def against_lines(incident: Incident, comparison: Comparison, words: Language) -
     if not comparison.changed:
         changed.append(Prefilled("no recorded condition differs; what the files do not record may", origin))
     changed.append(Prefilled(f"with that, {_outcome(comparison)}", origin))
+    same = "these are the same files as this run's: " if comparison.same_files else ""
+    compared = f"{', '.join(comparison.a.paths)}: {same}{comparison.a.answer}"
     return {
-        "compared": (Prefilled(f"{', '.join(comparison.a.paths)}: {comparison.a.answer}", "the path that was given for it"),),
+        "compared": (Prefilled(compared, "the path that was given for it"),),
         "changed_count": _changed_count(comparison, words, origin),
         "changed": tuple(changed),
         "trials": tuple(Prefilled(line, origin) for line in _trials(incident, comparison)),

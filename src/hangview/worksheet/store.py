@@ -142,13 +142,14 @@ class SheetStore:
                     files.private_folder(base)
                     self._write_draft(path, data)
                 except OSError as error:
-                    problem = problem or f"the draft cannot be kept in {path.parent}: {files.reason(error)}"
+                    problem = problem or f"{files.reason(error)}: {path.parent}"
                     continue
                 self._revision = self._revision if revision is None else revision
                 if not place:
                     self._drop_others(path)
-                return DraftResult(True, path, f"{problem}; it is kept in {path.parent}" if place else "")
-            return DraftResult(False, None, f"{problem}: save the worksheet to another place")
+                message = f"the draft is kept in {path.parent}; where it belongs, {problem}" if problem else ""
+                return DraftResult(True, path, message)
+            return DraftResult(False, None, f"the draft is NOT kept, save the worksheet to another place: {problem}")
 
     def _begin_new(self) -> None:
         """Leave the draft that is being written as it is; the next one gets a file of its own."""

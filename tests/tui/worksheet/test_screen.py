@@ -274,15 +274,19 @@ async def test_a_draft_that_cannot_be_kept_is_said_at_once_and_stays_said(
     (tmp_path / "fallback").write_text("no folder\n")
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("tab", "x")
-        assert "cannot be kept" in sheet.flush()
+        assert "is NOT kept" in sheet.flush()
         await pilot.pause()
-        assert "the draft cannot be kept in" in toasts(app)
-        assert "the draft cannot be kept in" in screen_text(app)
+        assert "the draft is NOT kept" in toasts(app)
+        assert "the draft is NOT kept" in screen_text(app)
+        head = sheet.query_one("#sheet-head", Lines)
+        assert "not saved" in head.text
+        assert "draft kept" not in head.text
         (tmp_path / "state").unlink()
         await pilot.press("y")
         assert sheet.flush() == ""
         await pilot.pause()
-        assert "cannot be kept" not in sheet.query_one("#sheet-news", Lines).text
+        assert "kept" not in sheet.query_one("#sheet-news", Lines).text
+        assert "draft kept, not saved" in head.text
 
 
 async def test_an_earlier_draft_is_offered_and_gone_on_with(tmp_path: Path) -> None:
