@@ -46,6 +46,11 @@ class Kind(StrEnum):
     STRAGGLER = "straggler"
     WAITING = "waiting"
 
+    @property
+    def words(self) -> str:
+        """The kind as text says it. A log with a traceback shows that something was raised, not that the process is over."""
+        return "process ended or raised an error" if self is Kind.PROCESS_ENDED else self.value.replace("_", " ")
+
 
 class Role(StrEnum):
     LEAD = "lead"  #: look here first

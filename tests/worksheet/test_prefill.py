@@ -40,6 +40,13 @@ def test_the_same_incident_gives_the_same_sheet(name: str) -> None:
     assert prefill(getattr(incidents, name)()) == SHEETS[name]
 
 
+def test_a_log_that_shows_what_was_raised_is_not_called_the_end_of_a_process() -> None:
+    (finding, *_) = four_ranks().findings
+    incident = replace(four_ranks(), findings=(replace(finding, kind=Kind.PROCESS_ENDED),))
+    (first, *_) = prefill(incident)["hypothesis"].prefilled
+    assert first.origin == "the finding “process ended or raised an error”"
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_prefilled_line_says_where_it_comes_from(name: str) -> None:
     for field in SHEETS[name]:

@@ -29,7 +29,7 @@ _NO_FINDING = {
 
 def hypothesis_lines(finding: Finding, incident: Incident) -> tuple[Prefilled, ...]:
     """A finding for a hypothesis: what it says, what it rests on with file and record, and what to compare first."""
-    where = f"the finding “{finding.kind.value.replace('_', ' ')}”"
+    where = f"the finding “{finding.kind.words}”"
     lines = [Prefilled(escape(finding.summary), where)]
     lines += [_evidence_line(evidence, incident, where) for evidence in finding.evidence[:EVIDENCE]]
     if len(finding.evidence) > EVIDENCE:
@@ -41,7 +41,7 @@ def hypothesis_lines(finding: Finding, incident: Incident) -> tuple[Prefilled, .
 
 def not_concluded_lines(finding: Finding) -> tuple[Prefilled, ...]:
     """What must not be concluded from a finding, one line each."""
-    where = f"the finding “{finding.kind.value.replace('_', ' ')}”"
+    where = f"the finding “{finding.kind.words}”"
     return tuple(Prefilled(escape(text), where) for text in finding.not_concluded)
 
 

@@ -347,7 +347,7 @@ def _delay(incident: Incident) -> Lines:
 def _next_test(incident: Incident) -> Lines:
     for finding in first_hypotheses(incident):
         if finding.compare_first:
-            where = f"the finding “{finding.kind.value.replace('_', ' ')}”"
+            where = f"the finding “{finding.kind.words}”"
             return (Prefilled(f"with nothing else changed, compare {escape(finding.compare_first)}", where),)
     return ()
 

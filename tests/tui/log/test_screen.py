@@ -114,7 +114,7 @@ async def test_the_log_opens_at_the_line_that_matters_and_goes_back():
         assert current(pilot)[0] == 14
         assert "ValueError: shard_3.bin" in current(pilot)[1]
         assert "rank 3 · logs/rank_3.log" in text(pilot)
-        assert "line 14: how its process ended" in text(pilot)
+        assert "line 14: what it raised" in text(pilot)
         assert [row.split()[:2] for row in text(pilot).splitlines() if row.startswith(">")][1] == [">", "14"]
         await press(pilot, "escape")
         assert pilot.app.screen is pilot.app.main  # type: ignore[attr-defined]
@@ -287,7 +287,7 @@ async def test_hits_stand_out_and_far_right_ones_come_into_sight(tmp_path):
         await find(pilot, "needle")
         row = next(row for row in text(pilot).splitlines() if "needle" in row and row.lstrip()[:1] == "2")
         assert row.endswith("needle")
-        assert "from column" in text(pilot) or status(pilot).startswith("found")
+        assert view(pilot).left > 300 - 80
 
 
 # One rank alone

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from hangview.incident import Incident, load
-from hangview.logs.evidence import LogEvidence, LogRead
+from hangview.logs.evidence import EndKind, LogEvidence, LogLine, LogRead, ProcessEnd
 from hangview.tui.log.data import LogData
 from hangview.tui.log.only import OnlyRank
 from hangview.tui.log.target import targets
@@ -42,6 +42,40 @@ def first_line(incident: Incident, rank: int) -> str:
 def test_the_line_that_matters(name, rank, log, line):
     assert targets(of(name), rank)[0].shown == log
     assert line in first_line(of(name), rank)
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "why"),
+    [
+        ("seed-a-missing-dump", 3, "what it raised"),  # a traceback: it may have been handled, and its process go on
+        ("logs/tee-2.9", 11, "what it raised"),
+        ("logs/oom-killer-2.3", 3, "how its process ended"),  # the kernel killed it
+        ("logs/tee-2.9", 8, "where its watchdog ended the wait"),
+    ],
+)
+def test_of_an_error_it_is_not_said_that_the_process_ended(name, rank, why):
+    assert targets(of(name), rank)[0].why == why
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (EndKind.EXCEPTION, "what it raised"),
+        (EndKind.DEVICE, "what it raised"),
+        (EndKind.FATAL, "how its process ended"),
+        (EndKind.ABORT, "how its process ended"),
+        (EndKind.SIGNAL, "how its process ended"),
+        (EndKind.EXIT_CODE, "how its process ended"),
+        (EndKind.OOM_KILLER, "how its process ended"),
+        (EndKind.HEARTBEAT, "how its process ended"),
+    ],
+)
+def test_what_each_kind_of_end_shows(kind, why):
+    line = LogLine(0, 3, "told of rank 1", 40)
+    end = ProcessEnd(1, "something", before_communication=False, follower=False, line=line, kind=kind)
+    logs = LogEvidence(logs=(LogRead(0, "rank_1.log", 99, 5, 0, rank=1),), ends=(end,))
+    (found,) = targets(replace(incidents.four_ranks(), logs=logs), 1)
+    assert (found.line, found.why) == (line, why)
 
 
 def test_an_end_that_follows_from_others_is_not_what_matters():

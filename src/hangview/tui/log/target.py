@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Ends that the launcher or the kernel tells of: such a line bears no label of the rank.
 _SAID_BY_OTHERS = frozenset({EndKind.SIGNAL, EndKind.EXIT_CODE, EndKind.OOM_KILLER})
+#: Ends of which the log shows an error and not that the process is over: it may have been handled, or the process may hang.
+_RAISED = frozenset({EndKind.EXCEPTION, EndKind.DEVICE})
 #: How much a line matters, most first.
 _END, _TIMED_OUT, _STOOD, _USED, _NONE = range(5)
 _WHY = {
@@ -89,11 +91,17 @@ def _target(
 ) -> Target:
     weight, _, line = min(about, key=lambda each: each[:2], default=(_NONE, 0, None))
     return Target(
-        rank, log.source, log.shown, log.size, line, _WHY[weight],
+        rank, log.source, log.shown, log.size, line, _why(logs, rank, weight, line),
         _by_number(each for each in logs.lines if each.source == log.source),
         _by_number(each for _, _, each in about), log.rank == rank,
         tuple((one, each) for one, each in said if each.source == log.source), pids,
     )  # fmt: skip
+
+
+def _why(logs: LogEvidence, rank: int, weight: int, line: LogLine | None) -> str:
+    """What the line shows. Of an end that is an error alone no more than that: it was raised."""
+    ends = (end for end in logs.ends if end.rank == rank and end.line == line)
+    return "what it raised" if weight == _END and any(end.kind in _RAISED for end in ends) else _WHY[weight]
 
 
 def _by_number(lines: Iterable[LogLine]) -> tuple[LogLine, ...]:

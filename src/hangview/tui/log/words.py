@@ -55,7 +55,7 @@ def log_help(live: LiveKeys) -> Prose:
     """Keys and marks of the log."""
     keys = [line("  ", (pad(live.shown(action), 18), Tone.KEY), action.help, hang=20) for action in LOG_ACTIONS]
     marks = (
-        (">", "the line that matters: how the rank's process ended, else where its watchdog ended a wait, else where it stood"),
+        (">", "the line that matters: what the rank raised or how it ended, else its watchdog's time-out, else where it stood"),
         ("*", "a line that hangview used, of whatever rank"),
         ("?", "the line's number is not known: nothing before it was read"),
     )
