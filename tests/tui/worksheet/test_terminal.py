@@ -102,7 +102,7 @@ def test_a_state_folder_that_cannot_be_is_said_and_the_text_is_kept_elsewhere(de
     with desk.terminal(TMPDIR=str(elsewhere)) as terminal:
         open_worksheet(terminal)
         type_into_it(terminal, RUN_ID)
-        terminal.wait_for(lambda: "; it is kept in " in " ".join(terminal.text().split()))
+        terminal.wait_for(lambda: "the draft is kept in " in " ".join(terminal.text().split()))
         os.kill(terminal.pid, signal.SIGTERM)
         assert terminal.finish() == 128 + signal.SIGTERM
     assert any(KEPT in path.read_text() for path in elsewhere.rglob("*.md"))

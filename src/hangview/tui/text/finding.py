@@ -34,7 +34,7 @@ def finding_lines(incident: Incident, finding: Finding, *, number: str = "") -> 
 
 
 def _about(incident: Incident, finding: Finding) -> list[Span]:
-    parts = [finding.kind.value.replace("_", " "), f"{finding.side.value} side"]
+    parts = [finding.kind.words, f"{finding.side.value} side"]
     if finding.group is not None:
         at = f" {finding.seq}" if finding.seq is not None else ""
         parts.append(f"{lane_name(incident, finding.group, finding.lane)}{at}")
