@@ -4,35 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
-from textual.events import Key, MouseDown, Paste, Resize
+from textual.events import Key, MouseDown, Paste
 from textual.widgets import Input, TextArea
 
 from hangview.cli_errors import Exit, exit_code
 from hangview.text import count
-from hangview.tui.actions import Where
-from hangview.tui.bindings import bindings_for
-from hangview.tui.colours import THEMES, variables
+from hangview.tui.base_app import BaseApp
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog, Picked
-from hangview.tui.ending import Ending
-from hangview.tui.live import LiveKeys
 from hangview.tui.main.base import REST
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.patience import within
 from hangview.tui.text.common import seconds
 from hangview.tui.text.help import help_lines
-from hangview.tui.thrift import Shown
+from hangview.tui.text.news import news
 from hangview.tui.tour import Tour
-from hangview.tui.typeahead import TypeAhead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import PurePath
 
-    from rich.console import RenderableType
-    from textual.binding import BindingType
     from textual.driver import Driver
     from textual.events import Event
     from textual.message import Message
@@ -46,16 +38,13 @@ if TYPE_CHECKING:
     from hangview.worksheet.store import SaveResult
 
 
-class HangviewApp(App[int], inherit_bindings=False):
+class HangviewApp(BaseApp, inherit_bindings=True):
     """``looker`` makes the Looker once the app runs; without one, ``incident`` is all there is to see."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [
         "main/main.tcss", "main/prompt.tcss", "prose_view.tcss", "grid/grid.tcss", "grid/map.tcss", "dialogs/dialogs.tcss",
         "log/log.tcss", "worksheet/worksheet.tcss",  # read with the rest: a sheet that comes later has everything styled anew
     ]  # fmt: skip
-    BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.ALWAYS)
-    ENABLE_COMMAND_PALETTE = False
-    TITLE = "hangview"
 
     def __init__(
         self,
@@ -70,14 +59,7 @@ class HangviewApp(App[int], inherit_bindings=False):
         driver: type[Driver] | None = None,
         memory: Memory | None = None,
     ) -> None:
-        # The filter that drops colours is chosen in App.__init__, so that has to be known before it.
-        super().__init__(driver_class=driver, ansi_color=None if colours else True)
-        self.animation_level = "none"
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = ui.theme
-        self.live = LiveKeys(dict(ui.keys))
-        self.set_keymap(self.live.for_textual)
+        super().__init__(ui, colours=colours, driver=driver)
         self.main = MainScreen(paths, ui, ascii_only=ascii_only, rest=rest)
         self._make_looker = looker
         self._looker: Looker | None = None
@@ -86,23 +68,13 @@ class HangviewApp(App[int], inherit_bindings=False):
         self._tour = Tour() if ui.tour else None
         self._touched = False  #: a key was pressed
         self._progress = ""
-        self._ending = Ending(lambda number: self.end(128 + number), self.keep)
-        self._mouse_on = ui.mouse
-        self._ahead = TypeAhead(self, super().on_event)
-        self._ended = False
-        self._shown = Shown()
         self._sheet: WorksheetScreen | None = None
         self._wanted: Callable[[], object] | None = None  #: what was asked of the worksheet before there was one
 
     def get_default_screen(self) -> Screen[None]:
         return self.main
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variables(self.current_theme)
-
     def on_mount(self) -> None:
-        self._ending.arm()
-        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
         if self._first is not None:
             self.call_after_refresh(self._take_first, self._first)
         if self._make_looker is not None:
@@ -132,31 +104,13 @@ class HangviewApp(App[int], inherit_bindings=False):
             keys = f"{self.live('help')} lists the keys, {self.live('palette')} finds commands"
             self.main.say(f"new here? {keys}, hangview demo --tour shows the way round")
 
-    def on_unmount(self) -> None:
-        self._ending.disarm()
+    def say(self, text: str) -> None:
+        self.main.say(text)
 
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        super()._display(screen, self._shown.thrifty(renderable))
-
-    def action_redraw(self) -> None:
-        self._shown.forget()
-        self.refresh(layout=True)
-        self.screen.refresh(layout=True)
-
-    async def on_event(self, event: Event) -> None:
-        if isinstance(event, Resize):
-            self._shown.forget()
-        if isinstance(event, Key | Paste | MouseDown) and not event.is_forwarded:
-            if self._ended:
-                return  # typed ahead while the screens close: there is nothing left that could answer
-            self.main.following = False  # from now on nothing moves but by hand
-            self._touched = True
-            self._go_on_with_tour(event)
-            if not isinstance(event, MouseDown):
-                await self._ahead.take(event)
-                return
-        await super().on_event(event)
-        await self._ahead.came_back(event)
+    def touch(self, event: Key | Paste | MouseDown) -> None:
+        self.main.following = False  # from now on nothing moves but by hand
+        self._touched = True
+        self._go_on_with_tour(event)
 
     def _go_on_with_tour(self, event: Event) -> None:
         """After the key that the tour waits for, once it has done what it does."""
@@ -206,10 +160,11 @@ class HangviewApp(App[int], inherit_bindings=False):
             wanted()
             self._ahead.release()
         self._say_activity()
-        if event.final and moved_by_hand and before is not None and _news(before, event.incident):
-            key = self.live("next_finding")
+        said = news(before, event.incident) if event.final and moved_by_hand and before is not None else ""
+        if said:
             self.main.news = True
-            self.main.say(f"the files say more than before: the banner has the answer, {key} goes to the first finding")
+            goes = f", {self.live('next_finding')} goes to the first finding" if event.incident.findings else ""
+            self.main.say(f"{said}{goes}")
 
     def on_failed(self, event: Failed) -> None:
         self._progress = ""
@@ -318,36 +273,15 @@ class HangviewApp(App[int], inherit_bindings=False):
         else:
             await self.run_action(picked.action, self.main)
 
-    def action_theme(self) -> None:
-        names = [theme.name for theme in THEMES]
-        at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        without = " (NO_COLOR is set: no colour is drawn)" if self.no_color else ""
-        self.main.say(f"theme: {self.theme}{without} · hangview --theme {self.theme}, or theme in the configuration, keeps it")
-
-    def action_mouse(self) -> None:
-        """Mouse reports on or off; the driver has no public way to change it while running."""
-        driver = self._driver
-        change = getattr(driver, "_disable_mouse_support" if self._mouse_on else "_enable_mouse_support", None)
-        if driver is None or change is None:
-            self.main.say("this terminal's driver cannot change the mouse")
-            return
-        self._mouse_on = not self._mouse_on
-        driver._mouse = True  # both ways do nothing for a driver that was started without a mouse
-        change()
-        driver._mouse = self._mouse_on
-        self.main.say("mouse on" if self._mouse_on else "mouse off: the terminal selects text again")
-
     # The end
 
     def code(self) -> int:
-        """What the process says when it ends by a key: the verdict of what was read."""
+        """The verdict of what was read."""
         incident = self.main.incident
         return int(Exit.NOTHING if incident is None or self.main.partial else exit_code(incident.verdict))
 
     @property
     def last_words(self) -> str:
-        """What is said on stderr once the screen is gone, by what is known then: an exit code alone tells too little."""
         incident = self.main.incident
         where = ", ".join(self.main.paths)
         if self.main.trouble:
@@ -375,39 +309,19 @@ class HangviewApp(App[int], inherit_bindings=False):
         if result is not None and self._sheet is not None and not self._sheet.unsaved:
             self.end(self.code())
 
-    def action_quit_now(self) -> None:
-        self.end(self.code())
-
     def end(self, code: int) -> None:
-        """Keep the draft, stop the threads and go; a look that is still going on is left to its daemon thread."""
-        self._ended = True
-        self._ahead.drop()
-        within(self.keep, 1.0)
+        super().end(code)
         what = self.main.remembered() if self.main.is_mounted else None
         if self._memory is not None and what is not None and self.main.incident is not None:
             self._memory.keep(self.main.incident, what)
-        if self._looker is not None:
-            self._looker.stop()
-        self.exit(code, return_code=code)
 
     def keep(self) -> None:
         """Keep the worksheet's draft."""
         if self._sheet is not None:
             self._sheet.flush()
 
-    def _fatal_error(self) -> None:
-        """A fault of ours: no traceback on the screen; ``start`` raises it again and the command line says one line."""
-        self._ended = True
+    def close(self) -> None:
+        """Keep the draft and stop the threads; a look that is still going on is left to its daemon thread."""
         within(self.keep, 1.0)
         if self._looker is not None:
             self._looker.stop()
-        self._close_messages_no_wait()
-
-    @property
-    def fault(self) -> BaseException | None:
-        """The exception that ended the app, if one did."""
-        return self._exception
-
-
-def _news(before: Incident, after: Incident) -> bool:
-    return [finding.summary for finding in before.findings] != [finding.summary for finding in after.findings]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class BaseApp(App[int], inherit_bindings=False):
-    """Who makes a screen of it says ``say``, ``code`` and ``close``."""
+    """Who makes a screen of it says ``say``, ``code`` and ``last_words``, and what is to be kept and closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.ALWAYS)
     ENABLE_COMMAND_PALETTE = False
@@ -42,7 +42,7 @@ class BaseApp(App[int], inherit_bindings=False):
         self.theme = ui.theme
         self.live = LiveKeys(dict(ui.keys))
         self.set_keymap(self.live.for_textual)
-        self._ending = Ending(lambda number: self.end(128 + number), self.close)
+        self._ending = Ending(lambda number: self.end(128 + number), self.keep)
         self._mouse_on = ui.mouse
         self._ahead = TypeAhead(self, super().on_event)
         self._ended = False
@@ -55,6 +55,17 @@ class BaseApp(App[int], inherit_bindings=False):
     def code(self) -> int:
         """What the process says when it ends by a key."""
         raise AssertionError("no exit code")
+
+    @property
+    def last_words(self) -> str:
+        """What is said on stderr once the screen is gone, by what is known then: an exit code alone tells too little."""
+        raise AssertionError("no last words")
+
+    def touch(self, event: Key | Paste | MouseDown) -> None:
+        """A person did something, and nothing of it was done yet."""
+
+    def keep(self) -> None:
+        """Keep what must not be lost; called in another thread where the loop stands still."""
 
     def close(self) -> None:
         """Stop the threads, wait for nobody."""
@@ -80,6 +91,7 @@ class BaseApp(App[int], inherit_bindings=False):
         if isinstance(event, Key | Paste | MouseDown) and not event.is_forwarded:
             if self._ended:
                 return  # typed ahead while the screens close: there is nothing left that could answer
+            self.touch(event)
             if not isinstance(event, MouseDown):
                 await self._ahead.take(event)
                 return

@@ -7,10 +7,14 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platformdirs import user_state_dir
 
 from hangview.tui.patience import within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Terminals cut or ignore longer OSC 52 requests (xterm and tmux near 75 kB of base64).
 MOST_OSC52 = 50_000
@@ -56,6 +60,14 @@ def _to_tmux(text: str) -> bool:
     except (OSError, subprocess.SubprocessError):
         return False
     return done.returncode == 0
+
+
+def copied(text: str, offer: Callable[[str], object]) -> str:
+    """Copy ``text`` every way there is; ``offer`` hands it to the terminal. One line about where it went."""
+    sent = len(text) <= MOST_OSC52
+    if sent:
+        offer(text)
+    return say(keep(text), sent=sent)
 
 
 def say(copied: Copied, *, sent: bool) -> str:

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 SMALLEST = (40, 12)
 
 
+def too_small(width: int, height: int) -> str:
+    """What stands on the screen then."""
+    return f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Sizes of the panes, frames included. A size of 0 hides the pane."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from hangview.cli_errors import Exit, narrate
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from hangview.schema import ReadOptions
     from hangview.tui import UiOptions
+    from hangview.tui.base_app import BaseApp
 
 
 def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
@@ -25,24 +26,46 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
     if trouble:
         narrate(f"{trouble}; use: hangview report {' '.join(paths)}")
         return int(Exit.USAGE)
-    if not os.environ.get("NO_COLOR", "x"):
-        del os.environ["NO_COLOR"]  # set but empty means colours (no-color.org); textual would take it as set
-    from hangview.tui import escape
+    drawing = drawing_for(ui)
     from hangview.tui.app import HangviewApp
     from hangview.tui.copying import state_folder
     from hangview.tui.looker import Looker
     from hangview.tui.memory import Memory
 
-    escape.install()
     app = HangviewApp(
         paths,
         ui,
-        driver=drawing_driver(),
-        ascii_only=wants_ascii(os.environ) if ui.ascii is None else ui.ascii,
-        colours="NO_COLOR" not in os.environ,
         looker=lambda post: Looker(paths, options, ui, post),
         memory=Memory(state_folder(), keeps=not ui.demo),
+        **drawing,
     )
+    return run_app(app, ui)
+
+
+class Drawing(TypedDict):
+    """How an app draws on this terminal."""
+
+    driver: type[Driver] | None
+    ascii_only: bool
+    colours: bool
+
+
+def drawing_for(ui: UiOptions) -> Drawing:
+    """By the terminal, the environment and the options."""
+    if not os.environ.get("NO_COLOR", "x"):
+        del os.environ["NO_COLOR"]  # set but empty means colours (no-color.org); textual would take it as set
+    return {
+        "driver": drawing_driver(),
+        "ascii_only": wants_ascii(os.environ) if ui.ascii is None else ui.ascii,
+        "colours": "NO_COLOR" not in os.environ,
+    }
+
+
+def run_app(app: BaseApp, ui: UiOptions) -> int:
+    """Run it to its end; the exit code. A fault of ours is raised, last words are said on stderr."""
+    from hangview.tui import escape
+
+    escape.install()
     code = app.run(mouse=ui.mouse)
     if app.fault is not None:
         raise app.fault

@@ -86,7 +86,6 @@ class CompareApp(BaseApp, inherit_bindings=True):
 
     @property
     def last_words(self) -> str:
-        """What is said on stderr once the screen is gone: an exit code alone tells too little."""
         if self.main.trouble:
             return self.main.trouble
         return "" if self.main.both is not None else f"{', '.join(self.paths)}: left before the files were read"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Container, Horizontal
-from textual.screen import Screen
 
 from hangview.compare.call import has_lane
 from hangview.compare.standing import standings
@@ -24,12 +23,12 @@ from hangview.tui.compare.words import (
     step_text,
     title_line,
 )
-from hangview.tui.copying import MOST_OSC52, keep, say
-from hangview.tui.layout import SMALLEST
+from hangview.tui.layout import SMALLEST, too_small
 from hangview.tui.live import live_keys
+from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
 from hangview.tui.place import Place
-from hangview.tui.prose import Tone, line, plain, shorten_to
+from hangview.tui.prose import Tone, line, shorten_to
 from hangview.tui.prose_view import Choice, ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS, details
 from hangview.tui.worksheet.bindings import key_line
@@ -59,17 +58,15 @@ def footer() -> tuple[Action, ...]:
     return tuple(by_id[name] for name in _FOOTER)
 
 
-class CompareScreen(Screen[None], inherit_bindings=False):
+class CompareScreen(PanedScreen, inherit_bindings=False):
     """``level`` is how far down the details are: 0 the two sides of the call, then its levels as on the main screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for(Where.COMPARE)
-    ESCAPE_TO_MINIMIZE = False
     AUTO_FOCUS = "#groups"
 
     def __init__(self, paths: tuple[str, str], *, ascii_only: bool) -> None:
-        super().__init__()
+        super().__init__(ascii_only=ascii_only)
         self.paths = paths
-        self.ascii = ascii_only
         self.both: Both | None = None
         self.trouble = ""
         self.level = 0
@@ -99,28 +96,11 @@ class CompareScreen(Screen[None], inherit_bindings=False):
     def groups(self) -> ChoiceView:
         return self.query_one("#groups", ChoiceView)
 
-    def prose(self, name: str) -> ProseView:
-        return self.query_one(f"#{name}", ProseView)
-
-    def pane(self, name: str) -> Pane:
-        return self.query_one(f"#{name}-pane", Pane)
-
     @property
     def chosen(self) -> GroupStanding | None:
         """The group under the cursor; None for the line about the sets."""
         key = self.groups.key
         return self.order.get(key) if isinstance(key, int) else None
-
-    def set_ascii(self, ascii_only: bool) -> None:
-        """Draw with ASCII alone, or not."""
-        self.ascii = ascii_only
-        self.set_class(ascii_only, "-ascii")
-        for view in self.query(ProseView):
-            view.set_ascii(ascii_only)
-
-    def say(self, text: str) -> None:
-        """A message in the status line; the next move takes it away."""
-        self.prose("status").show((line((text, Tone.KEY)),))
 
     # What is shown
 
@@ -214,9 +194,6 @@ class CompareScreen(Screen[None], inherit_bindings=False):
         else:
             self.prose("status").show((line(f"{count(len(comparison.differences), 'difference')} in all"),))
 
-    def say_title(self, name: str, title: str) -> None:
-        self.pane(name).say_title(title, ascii_only=self.ascii)
-
     def share_out(self) -> None:
         """Sizes of the panes for this terminal."""
         width, height = self.size
@@ -225,8 +202,7 @@ class CompareScreen(Screen[None], inherit_bindings=False):
         for name in ("main", "status", "keys"):
             self.query_one(f"#{name}").display = fits
         if not fits:
-            words = f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
-            banner.show((line((words, Tone.LEAD)),))
+            banner.show((line((too_small(width, height), Tone.LEAD)),))
             banner.styles.height = height
             return
         rows = banner.rows_needed(width)
@@ -285,7 +261,7 @@ class CompareScreen(Screen[None], inherit_bindings=False):
         if self.chosen is None:
             self.prose("call").focus()
         elif self.level == len(LEVELS):
-            self.say(f"this is the last level: {live_keys(self.app)('back')} goes back up")
+            self.say(f"this is the last level: {self.key('back')} goes back up")
         else:
             self._go_to_level(self.level + 1)
 
@@ -299,10 +275,9 @@ class CompareScreen(Screen[None], inherit_bindings=False):
 
     def action_back(self) -> None:
         if not self.go_back():
-            self.say(f"this is the top: {live_keys(self.app)('leave')} quits")
+            self.say(f"this is the top: {self.key('leave')} quits")
 
     def go_back(self) -> bool:
-        """One level back; False at the top."""
         if self.level > 0:
             self._go_to_level(self.level - 1)
         elif self.focused is not self.groups:
@@ -311,33 +286,13 @@ class CompareScreen(Screen[None], inherit_bindings=False):
             return False
         return True
 
-    async def action_leave(self) -> None:
-        if not self.go_back():
-            await self.app.run_action("leave_program")
-
-    def action_next_pane(self) -> None:
-        self._tab(1)
-
-    def action_previous_pane(self) -> None:
-        self._tab(-1)
-
-    def _tab(self, step: int) -> None:
-        stops: list[Widget] = [view for name in ("groups", "call", "a", "b") if _displayed(view := self.query_one(f"#{name}"))]
-        at = stops.index(self.focused) if self.focused in stops else -1
-        stops[(at + step) % len(stops)].focus()
+    def stops(self) -> list[Widget]:
+        return [view for name in ("groups", "call", "a", "b") if _displayed(view := self.query_one(f"#{name}"))]
 
     def action_copy(self) -> None:
         """The pane with the focus, below the answer; the list stands for its call."""
         view = self.focused if isinstance(self.focused, ProseView) and self.focused is not self.groups else self.prose("call")
-        text = plain((*self.prose("banner").prose, *view.prose))
-        sent = len(text) <= MOST_OSC52
-        if sent:
-            self.app.copy_to_clipboard(text)
-        self.say(say(keep(text), sent=sent))
-
-    def action_ascii(self) -> None:
-        self.set_ascii(not self.ascii)
-        self.show_all()
+        self.copy_lines((*self.prose("banner").prose, *view.prose))
 
 
 def _displayed(view: Widget) -> bool:

@@ -54,10 +54,9 @@ _TONES = {"answer": Tone.STRONG, "head": Tone.HEAD, "lead": Tone.LEAD, "warn": T
 _ANSWERS = {Outcome.DIFFERENT: Tone.LEAD, Outcome.SAME: Tone.GOOD, Outcome.NOTHING: Tone.UNKNOWN}
 
 
-def title_line(paths: Sequence[str], activity: str = "") -> Line:
-    """``hangview compare  A run-1 · B run-2``, and what is going on."""
-    going_on = (" · ", (activity, Tone.KEY)) if activity else ()
-    return line(("hangview compare", Tone.STRONG), f"  A {paths[0]} · B {paths[1]}", *going_on)
+def title_line(paths: Sequence[str]) -> Line:
+    """``hangview compare  A run-1 · B run-2``."""
+    return line(("hangview compare", Tone.STRONG), f"  A {paths[0]} · B {paths[1]}")
 
 
 def answer_lines(comparison: Comparison, *, sides: bool) -> Prose:

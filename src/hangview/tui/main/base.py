@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from hangview.incident import COLLECTIVE
+from hangview.keymap import all_actions
 from hangview.tui.actions import Where
 from hangview.tui.grid.minimap import Minimap
 from hangview.tui.grid.moves import MovableGrid
-from hangview.tui.layout import SMALLEST, Layout, plan
+from hangview.tui.layout import Layout, plan, too_small
 from hangview.tui.live import live_keys
+from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import KeyLine, Pane, SingleLine
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.place import Place
@@ -36,18 +37,16 @@ REST = 0.04
 CENTERS = ("grid", "findings", "waits", "text")
 
 
-class BaseScreen(Screen[None], inherit_bindings=False):
+class BaseScreen(PanedScreen, inherit_bindings=False):
     """``center`` says which view stands in the middle, ``level`` how far down the details are, ``following`` that nobody has
     touched a key yet, so that the cursor may go to the lead when there is one."""
 
-    ESCAPE_TO_MINIMIZE = False
     AUTO_FOCUS = "#grid"
 
     def __init__(self, paths: tuple[str, ...], ui: UiOptions, *, ascii_only: bool, rest: float = REST) -> None:
-        super().__init__()
+        super().__init__(ascii_only=ascii_only)
         self.paths = paths
         self.ui = ui
-        self.ascii = ascii_only
         self.rest = rest
         self.incident: Incident | None = None
         self.trouble = ""  #: why the last look ended without an answer
@@ -98,17 +97,13 @@ class BaseScreen(Screen[None], inherit_bindings=False):
     def map(self) -> Minimap:
         return self.query_one("#map", Minimap)
 
-    def prose(self, name: str) -> ProseView:
-        return self.query_one(f"#{name}", ProseView)
-
     def choices(self, name: str) -> ChoiceView:
         return self.query_one(f"#{name}", ChoiceView)
 
-    def pane(self, name: str) -> Pane:
-        return self.query_one(f"#{name}-pane", Pane)
-
-    def say_title(self, name: str, title: str) -> None:
-        self.pane(name).say_title(title, ascii_only=self.ascii)
+    def say_keyed(self, name: str, title: str) -> None:
+        """A title with the key of the pane before it, as the key line writes keys: ``1:groups``."""
+        key = live_keys(self.app).first(all_actions()[f"pane_{name}"])
+        self.say_title(name, f"{key}:{title}" if key else title)
 
     @property
     def finding(self) -> Finding | None:
@@ -129,14 +124,6 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         focused = self.focused
         return Where.LIST if isinstance(focused, ChoiceView) else Where.TEXT if isinstance(focused, ProseView) else Where.GRID
 
-    def key(self, name: str) -> str:
-        """The key of an action as it is on this screen, for sentences."""
-        return live_keys(self.app)(name)
-
-    def say(self, text: str) -> None:
-        """A message in the status line; the next move of the cursor takes it away."""
-        self.prose("status").show((line((text, Tone.KEY)),))
-
     def show_tour(self, words: Line | None) -> None:
         """What the tour says, in lines of their own; None ends it."""
         view = self.prose("tour")
@@ -145,11 +132,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.share_out()
 
     def set_ascii(self, ascii_only: bool) -> None:
-        """Draw with ASCII alone, or not."""
-        self.ascii = ascii_only
-        self.set_class(ascii_only, "-ascii")
-        for view in self.query(ProseView):
-            view.set_ascii(ascii_only)
+        super().set_ascii(ascii_only)
         self.grid.set_ascii(ascii_only)
         self.map.ascii = ascii_only
         self.map.refresh()
@@ -174,8 +157,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         )  # fmt: skip
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
-            needs = f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
-            view.show((line((f"{needs}; hangview report needs no screen", Tone.LEAD)),))
+            view.show((line((f"{too_small(width, height)}; hangview report needs no screen", Tone.LEAD)),))
         for name in ("main", "bottom", "status", "keys"):
             self.query_one(f"#{name}").display = layout.fits and (name != "bottom" or layout.bottom > 0)
         self._show_sides(layout)

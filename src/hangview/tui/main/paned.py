@@ -1,0 +1,92 @@
+"""A screen of panes: each by its name, the way from one to the next, a status line, and leaving it level by level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from hangview.tui.copying import copied
+from hangview.tui.live import live_keys
+from hangview.tui.main.panes import Pane
+from hangview.tui.prose import Tone, line, plain
+from hangview.tui.prose_view import ProseView
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from hangview.tui.prose import Prose
+
+
+class PanedScreen(Screen[None], inherit_bindings=False):
+    """Who makes a screen of it says ``stops``, ``go_back`` and ``show_all``."""
+
+    ESCAPE_TO_MINIMIZE = False
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__()
+        self.ascii = ascii_only
+
+    def stops(self) -> list[Widget]:
+        """Views that tab goes through, in the order in which they are seen."""
+        raise AssertionError("no views to go through")
+
+    def go_back(self) -> bool:
+        """One level back; False at the top."""
+        raise AssertionError("no level to go back to")
+
+    def show_all(self) -> None:
+        """Everything anew."""
+        raise AssertionError("nothing to show")
+
+    # Pieces
+
+    def prose(self, name: str) -> ProseView:
+        return self.query_one(f"#{name}", ProseView)
+
+    def pane(self, name: str) -> Pane:
+        return self.query_one(f"#{name}-pane", Pane)
+
+    def say_title(self, name: str, title: str) -> None:
+        self.pane(name).say_title(title, ascii_only=self.ascii)
+
+    def key(self, name: str) -> str:
+        """The key of an action as it is on this screen, for sentences."""
+        return live_keys(self.app)(name)
+
+    def say(self, text: str) -> None:
+        """A message in the status line; the next move takes it away."""
+        self.prose("status").show((line((text, Tone.KEY)),))
+
+    def set_ascii(self, ascii_only: bool) -> None:
+        """Draw with ASCII alone, or not."""
+        self.ascii = ascii_only
+        self.set_class(ascii_only, "-ascii")
+        for view in self.query(ProseView):
+            view.set_ascii(ascii_only)
+
+    # Keys
+
+    def action_next_pane(self) -> None:
+        self.tab(1)
+
+    def action_previous_pane(self) -> None:
+        self.tab(-1)
+
+    def tab(self, step: int) -> None:
+        """The focus to another view."""
+        stops = self.stops()
+        at = stops.index(self.focused) if self.focused in stops else -1
+        stops[(at + step) % len(stops)].focus()
+
+    async def action_leave(self) -> None:
+        if not self.go_back():
+            await self.app.run_action("leave_program")
+
+    def action_ascii(self) -> None:
+        self.set_ascii(not self.ascii)
+        self.show_all()
+
+    def copy_lines(self, lines: Prose) -> None:
+        """Copy them and say where to."""
+        self.say(copied(plain(lines), self.app.copy_to_clipboard))
