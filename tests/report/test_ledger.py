@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 MIXED = """\
 5 sources: 2 read, 1 cut, 1 empty, 1 ignored
 
-read        rank 0         nccl 2.10 41 entries  trace_0
-cut         rank 1 node-a  nccl 2.10 1 entry     trace_1: ends early
-empty       rank 2         0 bytes               trace_2: 0 bytes
-read        rank 3         log                   logs/rank_3.log
-ignored                                          notes.txt: no dump and no log
+read        rank 0         nccl, schema 2.10, 41 entries  trace_0
+cut         rank 1 node-a  nccl, schema 2.10, 1 entry     trace_1: ends early
+empty       rank 2         0 bytes                        trace_2: 0 bytes
+read        rank 3         log                            logs/rank_3.log
+ignored                                                   notes.txt: no dump and no log
 
 expected    4 ranks: 0-3
 recovered   2 ranks: 0-1
@@ -51,8 +51,8 @@ def test_attempts_show_when_there_is_more_than_one():
     sources = (dump(0, attempt=2), dump(0, path="old/trace_0", attempt=1, status=SourceStatus.OTHER_ATTEMPT))
     attempts = (Attempt(1, (0,), False, "2 h older"), Attempt(2, (0,), True))
     lines = to_ledger(incident(sources=sources, expected=(0,), attempts=attempts)).splitlines()
-    assert lines[2] == "read           rank 0 attempt 2  nccl 2.10 41 entries  trace_0"
-    assert lines[3] == "other attempt  rank 0 attempt 1  nccl 2.10             old/trace_0"
+    assert lines[2] == "read           rank 0 attempt 2  nccl, schema 2.10, 41 entries  trace_0"
+    assert lines[3] == "other attempt  rank 0 attempt 1  nccl, schema 2.10              old/trace_0"
     assert lines[-2:] == ["attempt 1: rank 0, left out (2 h older)", "attempt 2: rank 0, shown here"]
 
 

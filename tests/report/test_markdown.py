@@ -47,7 +47,7 @@ Evidence:
 
 ## Sources
 
-- 4 dumps read (nccl 2.10), 1 log read
+- 4 dumps read (nccl, dump schema 2.10), 1 log read
 """
 
 

@@ -38,7 +38,7 @@ note: rank 2 came 3.1 s late to all_reduce 17 of default_pg
     rank 2: requested 3.1 s after the others (trace_2, record 16)
 
 coverage  4 of 4 ranks read: 0-3
-sources   4 dumps read (nccl 2.10), 1 log read
+sources   4 dumps read (nccl, dump schema 2.10), 1 log read
 """
 
 HEALTHY = """\
@@ -47,7 +47,7 @@ NO HANG SEEN  these files show no hang (3 of 4 ranks read, 1 group)
 
 coverage  3 of 4 ranks read: 0,2-3
           missing: rank 1: empty file
-sources   3 dumps read (nccl 2.10), 0 logs read
+sources   3 dumps read (nccl, dump schema 2.10), 0 logs read
           trace_1: empty: 0 bytes
 """
 
@@ -196,7 +196,7 @@ def test_sources_worth_a_word_come_worst_first_and_are_folded():
     active = dump(32, only_active=True)
     text = to_text(incident(NOT_REQUESTED, leads=(3,), sources=(*cut, *empty, other, refused, active)))
     assert [line.strip() for line in text.split("sources   ")[1].splitlines()][:5] == [
-        "31 dumps read (nccl 2.10), 0 logs read, 1 other file left alone",
+        "31 dumps read (nccl, dump schema 2.10), 0 logs read, 1 other file left alone",
         "only unfinished entries were dumped by rank 32",
         "trace_31: refused: asks for os.system",
         "4 files of ranks 40-42,50: empty: 0 bytes",
@@ -216,7 +216,9 @@ def test_a_file_is_not_said_twice_to_be_empty():
 
 
 def test_logs_that_were_not_asked_for_are_not_read():
-    assert "1 dump read (nccl 2.10), 1 log not read" in to_text(replace(incident(sources=(dump(0), log(0))), logs=None))
+    assert "1 dump read (nccl, dump schema 2.10), 1 log not read" in to_text(
+        replace(incident(sources=(dump(0), log(0))), logs=None)
+    )
 
 
 def test_other_attempts_are_said_once():
@@ -227,7 +229,9 @@ def test_other_attempts_are_said_once():
 
 def test_mixed_builds_are_named_and_a_dump_without_entries_is_no_other_build():
     sources = (dump(0), dump(1, producer=None), dump(2, version="2.9"), dump(3, producer="gloo"))
-    assert "4 dumps read (gloo 2.10, nccl 2.10, nccl 2.9)," in to_text(incident(sources=sources))
+    assert "4 dumps read (gloo, dump schema 2.10; nccl, dump schema 2.10; nccl, dump schema 2.9)," in to_text(
+        incident(sources=sources)
+    )
 
 
 def test_order_of_the_files_changes_nothing():

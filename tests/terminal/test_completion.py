@@ -44,7 +44,8 @@ def shell(request, tmp_path_factory):
     (folder / "work/notes.txt").touch()
     command, prepare = SHELLS[request.param]
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    with Terminal(["env", "-C", str(folder / "work"), *command], env={"PATH": path, "HISTFILE": "/dev/null"}) as terminal:
+    env = {"PATH": path, "HISTFILE": "/dev/null", "HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config")}
+    with Terminal(["env", "-C", str(folder / "work"), *command], env=env) as terminal:
         terminal.press(f"{prepare}; eval \"$(hangview completion {request.param})\"; clear; echo re''ady\r")
         terminal.wait_for(lambda: terminal.text().startswith("ready\n%"))
         yield terminal

@@ -122,7 +122,7 @@ def test_another_size_keeps_the_answer():
     with Terminal([*RUN, HANG], size=(120, 40)) as terminal:
         terminal.wait_for(lambda: answered(terminal))
         terminal.resize(60, 20)
-        terminal.wait_for(lambda: "│" not in terminal.text().splitlines()[0] and "3 call" in terminal.text())
+        terminal.wait_for(lambda: "│" not in terminal.text().splitlines()[0] and "3:call" in terminal.text())
         terminal.press("q")
         assert terminal.finish() == 1
 
@@ -133,16 +133,16 @@ def test_a_key_costs_little_over_ssh():
         terminal.wait_for(lambda: answered(terminal))
         first = len(terminal.raw)
         terminal.press("h")
-        terminal.wait_for("3 call 39")
+        terminal.wait_for("3:call 39")
         for number, seq in ((38, "h"), (37, "h"), (38, "l")):
             before = len(terminal.raw)
             terminal.press(seq)
-            terminal.wait_for(f"3 call {number}")
+            terminal.wait_for(f"3:call {number}")
             rest(terminal)
             assert len(terminal.raw) - before < 1_500
         before = len(terminal.raw)
         terminal.press("5")
-        terminal.wait_for("5 who waits")
+        terminal.wait_for("5:who waits")
         rest(terminal)
         assert len(terminal.raw) - before < first / 2
         terminal.press("\x11")
@@ -256,13 +256,13 @@ def test_a_dead_file_server_holds_no_key_and_no_end():
         terminal.wait_for(lambda: answered(terminal))
         terminal.press("r")
         terminal.press("h")
-        terminal.wait_for("3 call 39")
+        terminal.wait_for("3:call 39")
         terminal.press("w")
         terminal.wait_for("[keys]")
         terminal.press("\tlost and found")
         terminal.wait_for("lost and found")
         terminal.press("\x1bq")
-        terminal.wait_for("3 call 39")
+        terminal.wait_for("3:call 39")
         terminal.press("\x11")
         assert terminal.finish() == 1
         assert terminal.restored()

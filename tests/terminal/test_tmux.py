@@ -56,7 +56,7 @@ def test_answers_drills_down_and_quits(tmux):
     tmux("send-keys", "-t", "main", "Enter")
     wait_for(tmux, "ENTRY")
     tmux("send-keys", "-t", "main", "Escape")
-    wait_for(tmux, "3 call 6 of TP1")
+    wait_for(tmux, "3:call 6 of TP1")
     tmux("send-keys", "-t", "main", "n")
     wait_for(tmux, "ITS LOG  rank 7 raised ValueError")
     tmux("send-keys", "-t", "main", "q")
@@ -67,7 +67,7 @@ def test_answers_drills_down_and_quits(tmux):
 def test_copies_into_the_buffer_of_tmux(tmux):
     start(tmux, "--no-watch")
     wait_for(tmux, "LOOK FIRST  rank 7")
-    wait_for(tmux, "3 call 6 of TP1")
+    wait_for(tmux, "3:call 6 of TP1")
     tmux("send-keys", "-t", "main", "y")
     wait_for(tmux, "copied:")
     assert "rank 7 did not request" in tmux("show-buffer")

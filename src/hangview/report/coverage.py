@@ -92,8 +92,10 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     logs = [source for source in sources if source.kind is SourceKind.LOG and source.status is SourceStatus.READ]
     ignored = sum(source.status is SourceStatus.IGNORED for source in sources)
     kept_out = incident.logs is None and logs  # dumps alone were asked for
+    made = producers(dumps)
+    named = f" ({'; '.join(made)})" if made else ""
     parts = [
-        f"{count(len(dumps), 'dump')} read{_producers(dumps)}",
+        f"{count(len(dumps), 'dump')} read{named}",
         f"{count(len(logs), 'log')} {'not ' if kept_out else ''}read",
     ]
     if ignored:
@@ -152,14 +154,16 @@ def _by_trouble(source: Source) -> tuple[int, int, str]:
     return order, source.rank if source.rank is not None else -1, source.path
 
 
-def _producers(dumps: Iterable[Source]) -> str:
-    """``" (nccl 2.10)"``; all of them where ranks differ, as a job that mixed builds is worth knowing.
+def producers(dumps: Iterable[Source], schema: str = "dump schema") -> list[str]:
+    """``"nccl, dump schema 2.10"``; all of them where ranks differ, as a job that mixed builds is worth knowing.
 
-    A dump without entries does not show its producer; it is of the kind of its neighbours as far as anybody can tell.
+    ``schema``: the words before the version, which is the dump's and not the library's. A dump without entries does not show
+    its producer; it is of the kind of its neighbours as far as anybody can tell.
     """
     pairs = {(escape(dump.producer or ""), escape(dump.version or "")) for dump in dumps}
     named = {version for producer, version in pairs if producer}
-    names = sorted(
-        f"{producer} {version}".strip() for producer, version in pairs if producer or (version and version not in named)
+    return sorted(
+        ", ".join(part for part in (producer, f"{schema} {version}" if version else "") if part)
+        for producer, version in pairs
+        if producer or (version and version not in named)
     )
-    return f" ({', '.join(names)})" if names else ""

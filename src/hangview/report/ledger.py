@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from hangview.report.coverage import RANK_PARTS, attempt_lines, missing_lines, reason_of
+from hangview.report.coverage import RANK_PARTS, attempt_lines, missing_lines, producers, reason_of
 from hangview.report.lines import Line, plain
 from hangview.report.recording import recording_lines
 from hangview.schema import USABLE, SourceKind, SourceStatus
@@ -91,10 +91,10 @@ def _whose(source: Source, *, attempts: bool) -> str:
 def _what(source: Source) -> str:
     if source.kind is not SourceKind.DUMP:
         return source.kind.value if source.kind is SourceKind.LOG else ""
-    parts = [escape(part) for part in (source.producer, source.version) if part]
+    parts = producers((source,), "schema")
     if source.usable:
         parts.append(count(source.entries, "entry", "entries"))
-    return " ".join(parts) if parts else size(source.size)
+    return ", ".join(parts) if parts else size(source.size)
 
 
 def _place_and_reason(source: Source) -> str:

@@ -222,10 +222,5 @@ def show_key(key: str) -> str:
     return key
 
 
-def show_keys(action: Action) -> str:
-    """All keys of an action, ``"?, F1"``; "palette" where it has none."""
-    return ", ".join(show_key(key) for key in action.keys) or ": only"
-
-
 def actions_in(where: Where) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if where in action.where)

@@ -52,7 +52,7 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
             return
         before = self._in_sight()
         self.prose, self._laid = prose, None
-        self.topmost = 0 if top else self.topmost
+        self.topmost = 0 if top else min(self.topmost, self._lowest())
         self._refresh_changed(before)
         self.say_position()
 
@@ -123,8 +123,12 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         self.refresh()  # it has a size again: what was shown while it was hidden marked no row, and textual kept the old ones
         self.scroll_to_row(self.topmost)
 
+    def _lowest(self) -> int:
+        """The row at the top where the last one is at the bottom."""
+        return max(0, len(self.laid()) - max(1, self.size.height))
+
     def scroll_to_row(self, row: int) -> None:
-        top = clamp(row, 0, max(0, len(self.laid()) - max(1, self.size.height)))
+        top = clamp(row, 0, self._lowest())
         if top != self.topmost:
             self.topmost = top
             self.refresh()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hangview.incident import GridRows, Kind, Role
@@ -75,6 +77,16 @@ def test_sides_of_a_tie_are_rows_of_their_own():
 def test_a_clear_minority_is_no_tie():
     shown = plane({0: [C, R], 1: [C, R], 2: [C, R | DIFFERS]})
     assert shown.drawn[2][1] == DIFFERS_CODE
+
+
+def test_a_member_whose_dtype_was_not_recorded_makes_no_majority():
+    """It requested the call and differs from nobody; that no side is the majority is then known from the finding alone."""
+    incident = tie()
+    rows = incident.view.grid(0, "collective")
+    unknown = replace(rows, ranks=(*rows.ranks, 4), rows=(*rows.rows, bytes([C] * (len(rows.rows[0]) - 1) + [R])))
+    shown = Plane(unknown, {}, lambda seq: incident.view.call(0, "collective", seq).sides, (42,))
+    assert [row[-1] for row in shown.drawn[:4]] == [SIDE_CODES[0]] * 2 + [SIDE_CODES[1]] * 2
+    assert shown.drawn[4][-1] not in SIDE_CODES
 
 
 def test_changes_of_state_in_a_row():

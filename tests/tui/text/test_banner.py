@@ -48,8 +48,9 @@ def test_the_screen_and_the_report_use_the_same_words(fixture):
     incident = hangview.load(str(FIXTURES / fixture), options=ReadOptions(cache=False))
     leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
     shown = [answer(incident, finding).text for finding in leads] or [answer(incident, None).text]
-    for (word, _), text in zip(build(incident).answers, shown, strict=False):
-        assert text.startswith(f"{word}  ")
+    words = [word for word, _ in build(incident).answers]
+    assert words
+    assert [text.partition("  ")[0] for text in shown] == words
 
 
 def test_the_answer_stays_while_waiting_groups_are_stepped_through():
@@ -68,7 +69,7 @@ def test_context_counts_who_waits_and_names_missing_dumps_with_their_reason():
 def test_title_counts_dumps_and_says_what_goes_on():
     incident = incidents.missing_dump()
     assert title(incident, ("run-4711",), "watching (poll 2 s)").text == (
-        "hangview  run-4711 · dumps 3/4 · nccl 2.10 · watching (poll 2 s)"
+        "hangview  run-4711 · dumps 3/4 · nccl, dump schema 2.10 · watching (poll 2 s)"
     )
 
 
@@ -76,6 +77,17 @@ def test_a_narrow_title_keeps_what_is_going_on():
     incident = incidents.missing_dump()
     text = title(incident, ("/scratch/jobs/run-4711",), "reading 12 of 64 files", width=60).text
     assert text == "hangview  run-4711 · dumps 3/4 · reading 12 of 64 files"
+
+
+def test_a_title_that_is_too_wide_says_schema_alone_before_it_leaves_it_out():
+    incident = incidents.missing_dump()
+    whole = "hangview  run-4711 · dumps 3/4 · nccl, dump schema 2.10 · watching (poll 2 s)"
+    shorter = whole.replace("dump schema", "schema")
+    assert title(incident, ("run-4711",), "watching (poll 2 s)", width=len(whole)).text == whole
+    assert title(incident, ("run-4711",), "watching (poll 2 s)", width=len(whole) - 1).text == shorter
+    assert title(incident, ("run-4711",), "watching (poll 2 s)", width=len(shorter) - 1).text == (
+        "hangview  run-4711 · dumps 3/4 · watching (poll 2 s)"
+    )
 
 
 def test_title_names_the_attempt_only_where_there_are_several():

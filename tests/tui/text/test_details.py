@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hangview.engine.frames import is_torch
 from hangview.loading import NOT_READ_YET
 from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
 from hangview.schema import CellState, SourceStatus, StackFrame
@@ -15,7 +16,6 @@ from hangview.tui.prose import plain
 from hangview.tui.text.details import LEVELS, details
 from hangview.tui.text.finding import finding_lines
 from hangview.tui.text.source import ledger_lines, one_source
-from hangview.tui.text.stack import is_torch
 from tests.support import incidents
 
 if TYPE_CHECKING:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from hangview.text import count
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
-from hangview.tui.copying import MOST_OSC52, keep, say
 from hangview.tui.grid.moves import MovableGrid
 from hangview.tui.main.recalling import RecallingScreen
 from hangview.tui.place import Place, opening_of
-from hangview.tui.prose import plain
 from hangview.tui.prose_view import ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS
 from hangview.tui.text.source import ledger_lines
@@ -33,11 +31,19 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     def action_pane(self, number: int) -> None:
         name = _PANES[number]
-        if name in ("grid", "findings", "waits"):
-            self.center = name if name != "grid" or self.grid.plane is not None else "text"
-            name = self.center
-        self._focus(name)
+        if name == "grid":
+            self._to_grid()
+        else:
+            self.center = name if name in ("findings", "waits") else self.center
+            self._focus(name)
         self.show_rest()
+
+    def _to_grid(self) -> None:
+        """The grid in the middle, or what stands in its place before the first call."""
+        self.center = "grid"
+        if self.incident is not None:
+            self.show_middle(self.incident)
+        self._focus(self.center)
 
     def _focus(self, name: str) -> None:
         widget = self.query_one(f"#{name}")
@@ -46,22 +52,13 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             self.query_one("#center").display = True
         widget.focus()
 
-    def _stops(self) -> list[Widget]:
-        """Views that tab goes through, in the order in which they are seen."""
+    def stops(self) -> list[Widget]:
         below = ["finding", "details"] if self.center == "findings" else ["details", "finding"]
         names = ["groups", self.center, *below]
         return [self.query_one(f"#{name}") for name in names if self.pane(name).display]
 
-    def action_next_pane(self) -> None:
-        self._tab(1)
-
-    def action_previous_pane(self) -> None:
-        self._tab(-1)
-
-    def _tab(self, step: int) -> None:
-        stops = self._stops()
-        at = stops.index(self.focused) if self.focused in stops else -1
-        stops[(at + step) % len(stops)].focus()
+    def tab(self, step: int) -> None:
+        super().tab(step)
         self.show_rest()
 
     # Down and back
@@ -101,22 +98,16 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             self.say(f"this is the top: {self.key('leave')} quits")
 
     def go_back(self) -> bool:
-        """One level back; False at the top."""
         if self.level > 0:
             self.level -= 1
-        elif self.center in ("findings", "waits") or (self.center == "text" and self.grid.plane is not None):
-            self.center = "grid" if self.grid.plane is not None else "text"
-            self._focus(self.center)
+        elif self.center in ("findings", "waits") or (self.center == "text" and not self.waiting_for_calls):
+            self._to_grid()
         elif self.focused is not self.query_one(f"#{self.center}"):
             self._focus(self.center)
         else:
             return False
         self.show_rest()
         return True
-
-    async def action_leave(self) -> None:
-        if not self.go_back():
-            await self.app.run_action("leave_program")
 
     # Rows and columns
 
@@ -156,7 +147,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     def action_sources(self) -> None:
         if self.incident is not None:
-            self.center = "text"
+            self.center, self.waiting_for_calls = "text", False
             self.show_text("files", ledger_lines(self.incident))
             self.prose("text").focus()
             self.show_rest()
@@ -169,15 +160,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         if isinstance(view, ChoiceView) and view.id != "findings":
             lines = tuple(each for choice in view.choices for each in choice.lines)
         title = self.prose("banner").prose[:2] + self.prose("status").prose
-        text = plain((*title, *lines))
-        sent = len(text) <= MOST_OSC52
-        if sent:
-            self.app.copy_to_clipboard(text)
-        self.say(say(keep(text), sent=sent))
-
-    def action_ascii(self) -> None:
-        self.set_ascii(not self.ascii)
-        self.show_all()
+        self.copy_lines((*title, *lines))
 
     # What the views say
 

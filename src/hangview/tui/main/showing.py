@@ -25,6 +25,7 @@ from hangview.tui.text.common import group_of
 from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
+from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
 
@@ -179,7 +180,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         inside = (wide or self.size.width) - 2
         columns = columns_of(incident)
         lanes = [
-            Choice((lane.group, lane.lane), (lane_line(incident, lane, inside, columns),)) for lane in sorted_lanes(incident)
+            Choice((lane.group, lane.lane), (lane_line(incident, lane, inside, columns, ascii_only=self.ascii),))
+            for lane in sorted_lanes(incident)
         ]
         self.choices("groups").choose_from(lanes or [Choice(None, (line(("no lane", Tone.DIM)),))])
         self.choices("groups").choose(self.lane_key)
@@ -189,13 +191,13 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.choices("waits").choose_from(
             [Choice((at, place), (each,)) for at, (place, each) in enumerate(wait_lines(incident))]
         )
-        self._show_start(incident)
+        self.show_middle(incident)
 
-    def _show_start(self, incident: Incident) -> None:
-        """In place of the grid, what there is before the first call; the grid as soon as there is one."""
+    def show_middle(self, incident: Incident) -> None:
+        """In place of the grid, what there is before the first call; the grid as soon as there is one. The files anew."""
         if self.grid.plane is None and (self.center == "grid" or self.waiting_for_calls):
-            self.show_text("before the first call", start_lines(incident, live_keys(self.app)), top=not self.waiting_for_calls)
-            if not self.waiting_for_calls:
+            self.show_text("before the first call", start_lines(incident, live_keys(self.app)), top=self.center == "grid")
+            if self.center == "grid":
                 self.waiting_for_calls, self.center = True, "text"
                 self.share_out()
                 self.prose("text").focus()
@@ -205,6 +207,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
                 self.center = "grid"
                 self.share_out()
                 self.grid.focus()
+        elif self.center == "text":
+            self.show_text("files", ledger_lines(incident), top=False)
 
     def show_text(self, title: str, prose: Prose, *, top: bool = True) -> None:
         self.say_title("text", title)
@@ -213,12 +217,12 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def show_frame(self) -> None:
         """Titles of the panes, and under the grid what its glyphs mean."""
         incident, plane = self.incident, self.grid.plane
-        self.say_title("groups", "1 groups")
+        self.say_keyed("groups", "groups")
         self.pane("groups").say_foot("ranks, seq", ascii_only=self.ascii)
-        self.say_title("findings", f"4 findings · {len(incident.findings):,} in all" if incident else "4 findings")
-        self.say_title("waits", "5 who waits for whom")
+        self.say_keyed("findings", f"findings · {len(incident.findings):,} in all" if incident else "findings")
+        self.say_keyed("waits", "who waits for whom")
         if incident is None or plane is None:
-            self.say_title("grid", "2 grid")
+            self.say_keyed("grid", "grid")
             return
         group = group_of(incident, plane.group)
         folded = fold_ranks(group.ranks) if group else ""
@@ -232,7 +236,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if self.grid.unfolded:
             extra.append("unfolded")
         name = group.label if group else "?"
-        self.say_title("grid", " · ".join([f"2 {name}", *extra, members + inferred, kind]))
+        self.say_keyed("grid", " · ".join([name, *extra, members + inferred, kind]))
         self._show_legend(plane)
 
     def _say_rows(self, position: str) -> None:
@@ -322,7 +326,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def show_details(self) -> None:
         incident, place = self.incident, self.shown_place()
         if incident is None or place is None:
-            self.say_title("details", "3 call")
+            self.say_keyed("details", "call")
             about = "this finding is about no call" if self.place is not None else "nothing to look at yet"
             self.prose("details").show((line((about, Tone.DIM)),))
             return
@@ -341,7 +345,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             if not self._room(lines):
                 break
             lines = (*lines, BLANK, *details(incident, place, below, width=width, live=live)[1])
-        self.say_title("details", f"3 {title}")
+        self.say_keyed("details", title)
         view.show(lines)
 
     def _room(self, lines: Prose) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
+from hangview.report.coverage import producers
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line
@@ -14,12 +15,16 @@ from hangview.tui.text.common import NO_RANK, ROLE_TONES, missing_groups, role_w
 if TYPE_CHECKING:
     from hangview.incident import Finding, Incident
 
+#: So many reasons for missing dumps are told, the others are counted.
+REASONS = 3
+
 
 def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, demo: bool = False, width: int = 1000) -> Line:
-    """``hangview  run-4711 · attempt 2 · dumps 62/64 · nccl 2.10 · watching (poll 2 s)``.
+    """``hangview  run-4711 · attempt 2 · dumps 62/64 · nccl, dump schema 2.10 · watching (poll 2 s)``.
 
-    What does not fit into ``width`` is left out, the least wanted first; what is going on never is.
+    What does not fit into ``width`` is said shorter or left out, the least wanted first; what is going on never is.
     """
+    shorter = ""
     parts = {"path": "bundled example" if demo else shorten(", ".join(paths), 40)}
     if incident is not None:
         current = [attempt for attempt in incident.records.attempts if attempt.current]
@@ -29,17 +34,17 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
         if incident.coverage.partial:
             parts["dumps"] += f" ({len(incident.coverage.partial)} in part)"
         dumps = [source for source in incident.records.sources if source.kind is SourceKind.DUMP and source.usable]
-        kinds = sorted({f"{source.producer or 'unknown producer'} {source.version or ''}".strip() for source in dumps})
-        parts["kinds"] = ", ".join(kinds[:2])
+        parts["kinds"], shorter = ("; ".join(producers(dumps, words)[:2]) for words in ("dump schema", "schema"))
         logs = sum(source.kind is SourceKind.LOG for source in incident.records.sources)
         parts["logs"] = count(logs, "log") if logs else ""
 
     def assembled() -> Line:
         return line(("hangview", Tone.STRONG), "  " + " · ".join(filter(None, parts.values())), *_activity(activity))
 
-    for name in ("logs", "kinds", "path"):
+    path = shorten(paths[0].rstrip("/").rsplit("/", 1)[-1], 16) if paths else ""
+    for name, instead in (("kinds", shorter), ("logs", ""), ("kinds", ""), ("path", path)):
         if assembled().width > width and name in parts:
-            parts[name] = shorten(paths[0].rstrip("/").rsplit("/", 1)[-1], 16) if name == "path" and paths else ""
+            parts[name] = instead
     return assembled()
 
 
@@ -116,7 +121,7 @@ def _what_is_missing(incident: Incident) -> str:
     return "no call could be compared between ranks"
 
 
-def context(incident: Incident, *, room: int = 3) -> Line:
+def context(incident: Incident) -> Line:
     """Who waits because of it, which dumps are missing and why."""
     parts: list[Span] = []
     if incident.lanes and len(incident.coverage.read) == 1 and len(incident.coverage.expected) > 1:
@@ -127,9 +132,9 @@ def context(incident: Incident, *, room: int = 3) -> Line:
         noun = "waiting because of it" if incident.leads else "waiting"
         parts.append(Span(f"{noun}: {count(len(waiting), 'rank')} in {count(len(groups), 'group')}", Tone.WAITING))
     missing = missing_groups(incident)
-    parts += [Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN) for reason, ranks in missing[:room]]
-    if len(missing) > room:
-        parts.append(Span(f"and {count(len(missing) - room, 'more reason')}", Tone.UNKNOWN))
+    parts += [Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN) for reason, ranks in missing[:REASONS]]
+    if len(missing) > REASONS:
+        parts.append(Span(f"and {count(len(missing) - REASONS, 'more reason')}", Tone.UNKNOWN))
     notes = sum(finding.role is Role.NOTE for finding in incident.findings)
     if notes:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Kind, Role
 from hangview.text import name_ranks
-from hangview.tui.sides import MISMATCHES, sides_of
+from hangview.tui.sides import MISMATCHES
 from hangview.tui.text.common import lane_name
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def brief(incident: Incident, finding: Finding) -> str:
     assert finding.group is not None
     assert finding.lane is not None
     assert finding.seq is not None
-    sides = sides_of(incident, incident.view.call(finding.group, finding.lane, finding.seq))
+    sides = incident.view.call(finding.group, finding.lane, finding.seq).sides
     told = [_told(finding.kind, side) for side in sides]
     if len(set(told)) < 2 or "" in told:
         return finding.summary

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.prose import Line, Prose, Tone, line, pad
-from hangview.tui.sides import disagree, sides_of
+from hangview.tui.sides import disagree
 from hangview.tui.text.common import (
     ROLE_TONES,
     clock_spread,
@@ -70,7 +70,7 @@ def findings_at(incident: Incident, call: Call) -> list[Finding]:
 
 def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None = None) -> Prose:
     """The whole pane for one call, worst first; ``rank`` is under the cursor, ``told`` a finding that is on screen already."""
-    lines = [*_side_lines(sides_of(incident, call)), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
+    lines = [*_side_lines(call.sides), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
     for finding in [each for each in findings_at(incident, call) if each is not told][:3]:
         word = role_word(incident, finding)
         lines.append(line((f"{word}  ", ROLE_TONES[finding.role]), finding.summary, hang=len(word) + 2))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hangview.schema import CellState
 from hangview.text import count
 from hangview.tui.prose import Line, Prose, Tone, field, line
-from hangview.tui.sides import disagree, sides_of
+from hangview.tui.sides import disagree
 from hangview.tui.text.common import clock_time, full_time, lane_name, state_tone
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
     where = f"{lane_name(incident, call.group, call.lane)} {call.seq}"
     if cell is None:
         return (line((f"rank {rank} has no cell at {where}: no member called it there, or it is no member", Tone.UNKNOWN)),)
-    words = cell.state.word + _difference(incident, call, rank, differs=cell.differs) + (", by its log" if cell.by_log else "")
+    words = cell.state.word + _difference(call, differs=cell.differs) + (", by its log" if cell.by_log else "")
     lines = [line(f"rank {rank} at {where}: ", (words, state_tone(cell.state, differs=cell.differs)))]
     if cell.reason:
         lines.append(field("why", cell.reason))
@@ -53,14 +53,12 @@ def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
     return tuple(lines)
 
 
-def _difference(incident: Incident, call: Call, rank: int, *, differs: bool) -> str:
+def _difference(call: Call, *, differs: bool) -> str:
     """That it asked for something else than the majority, or that there is none."""
-    sides = sides_of(incident, call)
-    if not disagree(sides):
-        return ", differs from the majority" if differs else ""
-    if not any(side.reference for side in sides):
-        return ", one side of a call without a majority" if any(rank in side.ranks for side in sides) else ""
-    return ", differs from the majority" if any(rank in side.ranks and not side.reference for side in sides) else ""
+    if not differs:
+        return ""
+    without = disagree(call.sides) and not any(side.reference for side in call.sides)
+    return ", one side of a call without a majority" if without else ", differs from the majority"
 
 
 def _newest(incident: Incident, rank: int) -> list[Line]:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from hangview.incident import Finding, Incident, Role
 from hangview.text import name_ranks
-from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line
+from hangview.tui.prose import BLANK, Prose, Span, Tone, item, line
 from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, lane_name, role_word
 
 
-def finding_lines(incident: Incident, finding: Finding, *, number: str = "") -> Prose:
+def finding_lines(incident: Incident, finding: Finding) -> Prose:
     tone = ROLE_TONES[finding.role]
     word = role_word(incident, finding)
-    lines: list[Line] = [
-        line(
-            (f"{word}  ", tone), (finding.summary, Tone.STRONG), (f"  {number}" if number else "", Tone.DIM), hang=len(word) + 2
-        )
-    ]
+    lines = [line((f"{word}  ", tone), (finding.summary, Tone.STRONG), hang=len(word) + 2)]
     lines.append(line(*_about(incident, finding)))
     if finding.compare_first:
         lines.append(line(("compare first  ", Tone.HEAD), finding.compare_first, hang=15))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 
 from hangview.incident import COLLECTIVE, Role
 from hangview.text import escape
 from hangview.tui.grid.plane import label_ranks
-from hangview.tui.prose import Tone, line
+from hangview.tui.prose import Tone, clip, line, to_ascii
 from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, group_of
 
 if TYPE_CHECKING:
@@ -56,11 +56,15 @@ def _seq(lane: Lane) -> int:
     return lane.divergence if lane.divergence is not None else lane.front
 
 
-def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns) -> Line:
-    """``! dp_3      8   1820``: sign, name, members, the first divergence or else the newest seq; exactly ``width`` cells."""
+def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, ascii_only: bool = False) -> Line:
+    """``! dp_3      8   1820``: sign, name, members, the first divergence or else the newest seq; exactly ``width`` cells.
+
+    ``ascii_only``: spelled in ASCII here already, for signs that take more cells then would push the numbers out of sight.
+    """
     sign, tone = mark_of(lane)
     group = group_of(incident, lane.group)
     name = escape(group.label) if group else "?"
+    name = to_ascii(name) if ascii_only else name
     members = ""
     if lane.lane != COLLECTIVE:
         members = f" {lane.lane}"
@@ -70,7 +74,6 @@ def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns) -> L
     tail = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
     room = max(4, width - 2 - len(tail))
     left = max(2, room - len(members))
-    if cell_len(name) > left:
-        name = set_cell_size(name, left - 1) + "…"
-    shown = set_cell_size(name + members, room)
+    short = clip(line(name), left, "..." if ascii_only else "…").text
+    shown = set_cell_size(short + members, room)
     return line((f"{sign} ", tone), (shown, tone if lane.role is Role.LEAD else Tone.PLAIN), (tail, Tone.DIM))
