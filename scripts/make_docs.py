@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ from hangview.keymap import all_actions
 from hangview.setting_types import Flag
 from hangview.settings import SETTINGS
 from hangview.tui import actions
-from hangview.tui.actions import Action, Where, show_keys
+from hangview.tui.actions import Action, Where
+from hangview.tui.compare.help import help_of as compare_help_of
+from hangview.tui.live import USUAL
 from hangview.tui.log.keys import LOG_ACTIONS
 from hangview.tui.search import GRAMMAR
 from hangview.tui.worksheet import keys as sheet
@@ -36,6 +39,7 @@ DOCS = ROOT / "docs"
 #: Shown at the foot of the manual; changed with a release.
 DATE = "2026-11-29"
 
+COMPARISON = "Comparison"
 #: Where a key works, and its actions: the manual's and docs/keys.md's tables.
 PLACES: tuple[tuple[str, tuple[Action, ...]], ...] = (
     ("Main screen", (*actions.actions_in(Where.EVERYWHERE), *actions.actions_in(Where.ALWAYS))),
@@ -44,7 +48,7 @@ PLACES: tuple[tuple[str, tuple[Action, ...]], ...] = (
     ("Commands", actions.actions_in(Where.PALETTE)),
     ("Dialogs", actions.actions_in(Where.DIALOG)),
     ("On the question whether to quit", actions.actions_in(Where.QUESTION)),
-    ("Comparison", actions.actions_in(Where.COMPARE)),
+    (COMPARISON, actions.actions_in(Where.COMPARE)),
     ("Log of a rank", LOG_ACTIONS),
     ("Worksheet, outside of fields", sheet.FORM_ACTIONS),
     ("Worksheet, also inside fields", sheet.EVERYWHERE_ACTIONS),
@@ -154,7 +158,7 @@ def manual() -> str:
         lines += _listed(records(one for one in _options(command) if one.name not in READING))
     lines += [".SH KEYS", _prose("All keys are in docs/keys.md, and on the screen behind ?.")]
     for place, held in PLACES[:2]:
-        lines += [f".SS {roff(place)}", *_listed((show_keys(action), action.help) for action in held if action.keys)]
+        lines += [f".SS {roff(place)}", *_listed((USUAL.shown(action), action.help) for action in held if action.keys)]
     lines += [".SH ENVIRONMENT", *_listed((one.variable, _variable_help(one)) for one in SETTINGS if one.variable)]
     lines += _listed([(VARIABLE, "The configuration file to read instead of the usual one."), *OTHER_VARIABLES])
     lines += [".SH FILES", *_listed(FILES)]
@@ -170,7 +174,7 @@ def manual() -> str:
 FILES = (
     ("~/.config/hangview/config.toml", "settings; hangview config path says which file is read"),
     ("~/.cache/hangview", "what was read once; hangview cache clear removes it"),
-    ("~/.local/state/hangview", "drafts of worksheets"),
+    ("~/.local/state/hangview", "drafts of worksheets, where each incident was left, and what was copied last; may be deleted"),
 )
 OTHER_VARIABLES = (
     ("HANGVIEW_DEBUG", "With 1, a fault of hangview shows its traceback."),
@@ -215,7 +219,8 @@ def keys() -> str:
     assert not missing, f"PLACES leaves out {', '.join(sorted(missing))}"
     parts = [f"# Keys\n\n{GENERATED}", KEYS_INTRO]
     for place, held in PLACES:
-        rows = [(_key_cell(action), action.help, f"`{action.id}`") for action in held]
+        does = compare_help_of if place == COMPARISON else attrgetter("help")
+        rows = [(_key_cell(action), does(action), f"`{action.id}`") for action in held]
         parts.append(f"## {place}\n\n" + table(("key", "does", "name in `[keys]`"), rows))
     grammar = table(
         ("typed", "finds"), [(f"`{typed}`" if typed != "anything else" else typed, what) for typed, what in GRAMMAR]
@@ -225,7 +230,7 @@ def keys() -> str:
 
 
 def _key_cell(action: Action) -> str:
-    return show_keys(action).replace("<", "&lt;").replace("^", "\\^") if action.keys else "behind `:`"
+    return USUAL.shown(action).replace("<", "&lt;").replace("^", "\\^") if action.keys else "behind `:`"
 
 
 KEYS_INTRO = """\

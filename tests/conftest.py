@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import pytest
+from hypothesis import settings
+
+#: Tests say nothing about the speed of this machine, and say the same each time.
+settings.register_profile("steady", deadline=None, database=None, derandomize=True)
+settings.load_profile("steady")
 
 #: Settings of PyTorch and hangview, and what decides about colour and width, that must not reach a test from outside.
 _FOREIGN = ("TORCH_", "HANGVIEW_", "TEXTUAL_")
 _TERMINAL = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "TMUX", "PYTHONIOENCODING")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory):
+    """Folders for the homes of tests; beside the other temporary ones each new name would be looked for among thousands."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def quiet_environment(tmp_path_factory, monkeypatch):
+def quiet_environment(homes, monkeypatch):
     """A home, cache and state directory of the test's own, and a plain terminal."""
     for name in list(os.environ):
         if name.startswith(_FOREIGN) or name in _TERMINAL:
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
+    home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))

@@ -72,6 +72,20 @@ def test_alone_it_stands_for_the_version():
     assert told(run(fact("schema", "2.9", 0)), run(fact("schema", "2.10", 0))) == [("dump schema", True, False)]
 
 
+def test_the_version_of_nccl_in_the_logs_is_that_of_the_library_in_the_dumps():
+    """One number, recorded twice: it changed once."""
+    a = run(fact("nccl", "2.21.5"), fact("library", "2.21.5", 0))
+    b = run(fact("nccl", "2.27.3"), fact("library", "2.27.3", 0))
+    assert [(changed, follows) for _, changed, follows in told(a, b)].count((True, True)) == 1
+    assert [follows for _, _, follows in told(run(fact("nccl", "2.21.5")), run(fact("nccl", "2.27.3")))] == [False]
+
+
+def test_a_value_of_all_ranks_that_were_read_names_none_of_them():
+    every, most = run(fact("backend", "nccl", 0, 1, 2, 3)), run(fact("backend", "nccl2", 0, 1, 2))
+    (found,) = conditions(every, most)
+    assert [value.ranks for value in (*found.a, *found.b)] == [(), (0, 1, 2)]
+
+
 def test_what_names_a_run_is_no_condition():
     a = run(fact("run", "4711"), fact("dump_path", "/a", 0), fact("env TORCH_FR_DUMP_TEMP_FILE", "/a/x", 0))
     b = run(fact("run", "4712"), fact("dump_path", "/b", 0), fact("env TORCH_FR_DUMP_TEMP_FILE", "/b/x", 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.compare.sites import Site, other_places, site_of
+from hangview.compare.sites import Site, entry_point, other_places, site_of
 from hangview.schema import StackFrame
 from tests.engine.support import stack
 
@@ -15,6 +15,13 @@ def test_the_site_is_the_innermost_frame_that_is_not_torchs():
     assert site_of(stack("step@train.py:12")) == step(12)
     assert site_of((StackFrame("f", "/usr/lib/torch/distributed/x.py", 1),)) is None
     assert site_of(()) is None
+
+
+def test_what_was_called_is_the_innermost_frame_whosever_it_is():
+    assert entry_point(
+        (StackFrame("reduce_scatter", "/x/torch/distributed/distributed_c10d.py", 6035), *stack("step@train.py:3"))
+    ) == ("reduce_scatter")
+    assert entry_point(()) == ""
 
 
 def test_the_folder_is_no_part_of_it():
@@ -37,6 +44,7 @@ def test_lines_that_all_moved_are_an_edit():
 
 def test_a_line_that_did_not_move_further_down_shows_that_nothing_was_edited_above():
     assert other_places({(step(12), step(14)): 1, (step(30), step(30)): 3}) == {(step(12), step(14)): True}
+    assert other_places({(step(12), step(30)): 1, (step(30), step(30)): 3}) == {(step(12), step(30)): True}
 
 
 def test_an_unmoved_line_above_shows_nothing():

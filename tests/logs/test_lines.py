@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hangview.logs.lines import Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
@@ -16,9 +16,6 @@ from hangview.logs.prefilter import Window
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-settings.register_profile("logs", deadline=None, max_examples=150, database=None)
-settings.load_profile("logs")
 
 RANKS = st.integers(0, 9_999_999)
 MESSAGES = st.text(
@@ -170,8 +167,9 @@ def test_wrapped_copies_are_joined_again(width):
     cut = [text[start : start + width] for start in range(0, len(text), width)]
     lines = [(RawLine(number, 0, b""), line) for number, line in enumerate([*cut, "[rank2]:[E x.cpp:1] next"], 1)]
     found = wrap_width(line for _, line in lines)
-    if len(cut) < 4 or found is None:
+    if len(cut) < 4:
         return
+    assert found is not None
     joined = [line for _, line in unwrap(lines, found)]
     assert joined[-1] == "[rank2]:[E x.cpp:1] next"
     # A cut may fall right before something that looks like a start; then the parts stay apart rather than glue two messages.

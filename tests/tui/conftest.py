@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.css.stylesheet import Stylesheet
+
+from tests.tui import quick
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from syrupy.assertion import SnapshotAssertion
-
-settings.register_profile("steady", deadline=None)  # tests say nothing about the speed of this machine
-settings.load_profile("steady")
 
 
 class _Text(SingleFileSnapshotExtension):
@@ -49,3 +49,13 @@ def steady(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("NO_COLOR", "COLORTERM", "TMUX", "TEXTUAL_THEME", "LC_ALL", "LC_CTYPE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quickly() -> Iterator[None]:
+    """No second of sleep and no second parsing that checks nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("app", "pilot"):
+            patch.setattr(f"textual.{module}.wait_for_idle", quick.wait_for_idle)
+        patch.setattr(Stylesheet, "_parse_rules", quick.parse_rules)
+        yield

@@ -13,14 +13,14 @@ from textual.widgets import Input
 
 import hangview.tui
 from hangview.settings import BY_NAME
-from hangview.tui.actions import ACTIONS, Where, actions_in, show_key, show_keys
+from hangview.tui.actions import ACTIONS, Where, actions_in, show_key
 from hangview.tui.app import HangviewApp
 from hangview.tui.compare.screen import CompareScreen
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog, matching
 from hangview.tui.grid.moves import MovableGrid
-from hangview.tui.live import LiveKeys, key_line
+from hangview.tui.live import USUAL, LiveKeys, key_line
 from hangview.tui.log.keys import LOG_ACTIONS
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.screen import MainScreen
@@ -133,7 +133,7 @@ def test_promised_keys(keys, action):
 def test_help_lists_every_key():
     text = plain(help_lines(ascii_only=False))
     for action in (*actions_in(Where.EVERYWHERE), *actions_in(Where.GRID)):
-        assert show_keys(action) in text
+        assert USUAL.shown(action) in text
         assert action.help in text
 
 
