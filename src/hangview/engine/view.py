@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from hangview.engine import compare, stalls
+from hangview.engine.places import Places
 from hangview.engine.readings import COLLECTIVE as COLLECTIVE_LANE
 from hangview.engine.readings import DONE, OPEN, P2P
 from hangview.incident import COLLECTIVE, Call, Cell, Entry, GridRows, Position, SignatureSide
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from hangview.schema import Records, StackFrame
 
 _STATES = ("scheduled", "started", "completed", "other")
+#: Calls of which all members are kept: one of 1,024 ranks takes about a megabyte.
+_KEPT = 16
 
 
 class View:
@@ -49,6 +52,7 @@ class View:
         self._windows, self._traffic, self._graph, self._families = windows, traffic, graph, families
         self._lanes = {(lane.group, lane.lane): lane for lane in lanes}
         self._grids: dict[tuple[int, str], GridRows] = {}
+        self._kept: dict[tuple[int, str, int], Call] = {}
 
     # -- grid ----------------------------------------------------------------------------------------------------------
 
@@ -97,8 +101,14 @@ class View:
                 out.extend((rank, seq) for side in sides for rank in side.ranks)
         return out
 
+    @cached_property
+    def _flagged(self) -> frozenset[tuple[int, int]]:
+        """(group, seq) of calls whose members may have asked for what does not fit together; of all others, it does."""
+        uneven = pl.col("exchange") & (pl.col("sent") != pl.col("received"))
+        return frozenset(self._calls.by_seq.filter(pl.col("differs") | uneven).select("group", "seq").iter_rows())
+
     def _mismatch(self, group: int, seq: int) -> stalls.Mismatch | None:
-        rows = self._calls.at(group, seq).to_dicts()
+        rows = self._calls.detail(self._lined_up.at(group, seq).sort("rank")).to_dicts()
         info = self._groups[group]
         without = stalls.without_record(info, seq, {row["rank"] for row in rows}, self._windows)
         return stalls.mismatch(self._records, info, rows, self._calls, len(without.unobserved))
@@ -138,16 +148,37 @@ class View:
 
     # -- calls and cells -----------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _lined_up(self) -> Places:
+        return Places(self._calls.rows)
+
+    @cached_property
+    def _recorded(self) -> Places:
+        return Places(self._entries, pl.col("lane") == COLLECTIVE_LANE)
+
     def call(self, group: int, lane: str, seq: int) -> Call:
         """All members at one seq. Works for any seq between the lane's first and front."""
-        ranks = sorted(self._groups[group].ranks) if lane == COLLECTIVE else list(self.grid(group, lane).ranks)
+        place = (group, lane, seq)
+        call = self._kept.pop(place, None) or self._call(group, lane, seq)
+        self._kept[place] = call  # the last ones asked for, the newest at the end: one screen asks for one call several times
+        if len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return call
+
+    def _call(self, group: int, lane: str, seq: int) -> Call:
+        grid = self.grid(group, lane)
+        at = seq - grid.first
+        codes = [row[at] if 0 <= at < len(row) else NO_CALL for row in grid.rows]
         rows = self._call_rows(group, lane, seq)
         entries: dict[int, list[Entry]] = {}
         for row in rows:
             entries.setdefault(row["rank"], []).append(self._entry(row))
         sides = self._sides(group, lane, seq, rows)
         off = {r for side in sides for r in side.ranks if not side.reference} if len(sides) > 1 else set()
-        cells = tuple(self._cell(group, lane, seq, r, tuple(entries.get(r, ())), differs=r in off) for r in ranks)
+        cells = tuple(
+            self._cell(group, lane, rank, code, tuple(entries.get(rank, ())), differs=rank in off)
+            for rank, code in zip(grid.ranks, codes, strict=True)
+        )
         names = sorted({e.op.family for found in entries.values() for e in found})
         op = sides[0].op if sides and lane != COLLECTIVE else (_most(rows, self._families) if rows else None)
         return Call(group, lane, seq, op if names else None, cells, sides)
@@ -161,9 +192,7 @@ class View:
 
     def _call_rows(self, group: int, lane: str, seq: int) -> list[dict[str, Any]]:
         if lane == COLLECTIVE:
-            found = self._entries.filter(
-                (pl.col("group") == group) & (pl.col("lane") == COLLECTIVE_LANE) & (pl.col("seq") == seq)
-            )
+            found = self._recorded.at(group, seq)
         else:
             found = self._p2p_rows(self._lane(group, lane)).filter(pl.col("number") == seq)
         return found.sort("rank", "position").to_dicts()
@@ -171,24 +200,22 @@ class View:
     def _sides(self, group: int, lane: str, seq: int, rows: Sequence[Mapping[str, Any]]) -> tuple[SignatureSide, ...]:
         if not rows:
             return ()
-        if lane == COLLECTIVE:
+        if (group, seq) in self._flagged and lane == COLLECTIVE:
             found = self._mismatch(group, seq)
             if found is not None:
                 return found.sides
-        texts: dict[int, tuple[str, object, str]] = {}
-        for row in rows:
-            op = self._records.ops[row["op"]]
-            texts[row["rank"]] = (op.name, 0, compare.describe(self._records.signatures[row["signature"]], op.family))
+        told: dict[tuple[int, int], tuple[str, object, str]] = {}
+        for op, signature in {(row["op"], row["signature"]) for row in rows}:
+            named = self._records.ops[op]
+            told[op, signature] = (named.name, 0, compare.describe(self._records.signatures[signature], named.family))
+        texts = {row["rank"]: told[row["op"], row["signature"]] for row in rows}
         family = _most(rows, self._families) if lane == COLLECTIVE else ""
         if family == "all_to_all" or lane != COLLECTIVE:
             texts = {r: (name, (name, text), text) for r, (name, _, text) in texts.items()}
         sides = compare.sides(texts, 0)
         return tuple(SignatureSide(s.ranks, s.op, s.text, reference=True) for s in sides)
 
-    def _cell(self, group: int, lane: str, seq: int, rank: int, found: tuple[Entry, ...], *, differs: bool) -> Cell:
-        rows = self.grid(group, lane)
-        at = seq - rows.first
-        code = rows.rows[rows.ranks.index(rank)][at] if 0 <= at < len(rows.rows[0]) else 0
+    def _cell(self, group: int, lane: str, rank: int, code: int, found: tuple[Entry, ...], *, differs: bool) -> Cell:
         if found:  # of several records of one call, the one that the grid goes by
             reading = CellState(code & STATE)
             said = next((entry for entry in reversed(found) if entry.reading is reading), found[-1])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from hangview.tui.copying import state_folder
+from hangview.tui.place import opening_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,7 +155,7 @@ class Looker:
                 self._session = Session(self._paths, self._options)
             incident = self._session.look(
                 on_progress=lambda done, total: self._tell(Progress(done, total)),
-                on_partial=lambda partial: self._tell(Looked(partial, final=False)),
+                on_partial=lambda partial: self._tell(_made_ready(Looked(partial, final=False))),
                 cancelled=self._end.is_set,
                 settled=self._watcher.settled if self._watcher is not None else None,
             )
@@ -166,11 +167,20 @@ class Looker:
             # A fault of ours in one look must not end the screen with the worksheet on it: say it in a line, keep the trace.
             self._tell(Failed(f"internal error while reading: {type(error).__name__}: {error}{_keep_trace()}"))
         else:
-            self._tell(Looked(incident, final=True))
+            self._tell(_made_ready(Looked(incident, final=True)))
 
     def _tell(self, message: Message) -> None:
         if not self._end.is_set():
             self._post(message)
+
+
+def _made_ready(message: Looked) -> Looked:
+    """What the first cell needs is computed here, where no key waits for it: a third of a second for two million entries."""
+    incident = message.incident
+    if incident.lanes:
+        place = opening_of(incident, incident.lanes[0])
+        incident.view.call(place.group, place.lane, place.seq)
+    return message
 
 
 def _keep_trace() -> str:
