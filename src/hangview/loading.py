@@ -196,7 +196,7 @@ class Session:
             if parts.shown < parts.done:
                 parts.show(self._so_far(listing))
             return
-        read_all(new, self.options, done, cancelled)
+        read_all(new, self.options, done, cancelled, gentle=parts.tell is not None)
         import_polars()
         if first:
             self._storing = cache.store_later(listing.dumps, self.options.limits, dict(self._dumps))

@@ -41,7 +41,7 @@ TASK_FILES = 32
 TASK_BYTES = 8 << 20
 #: The first task of each process is small: something to show within a second.
 FIRST_FILES = 8
-_BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space})"
+_BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space}, gentle={gentle})"
 _POLL = 0.1
 #: Threads take address space, which is limited, and a pack is read column by column.
 _POLARS = {"POLARS_MAX_THREADS": "1", "POLARS_ASYNC_THREAD_COUNT": "1"}
@@ -59,8 +59,17 @@ class _Worker:
     task: tuple[Found, ...] = field(default=())
 
 
-def read_all(files: Sequence[Found], options: ReadOptions, done: Done, cancelled: Callable[[], bool] = lambda: False) -> None:
+def read_all(
+    files: Sequence[Found],
+    options: ReadOptions,
+    done: Done,
+    cancelled: Callable[[], bool] = lambda: False,
+    *,
+    gentle: bool = False,
+) -> None:
     """Read ``files``, handing over results with ``done`` as they come: in any order, each file once, in the calling thread.
+
+    ``gentle``: other processes give way to this one, which has a screen to draw.
 
     Packs are always read in another process: polars, which reads them, ends the program that it is in over some bytes that
     somebody made up, or prints a backtrace on its screen.
@@ -73,7 +82,7 @@ def read_all(files: Sequence[Found], options: ReadOptions, done: Done, cancelled
     if apart:
         here = [found for found in files if not number and not found.path.endswith(PACK)]
         with contextlib.ExitStack() as stack:
-            pool = _Pool(options.limits, stack)
+            pool = _Pool(options.limits, stack, gentle=gentle)
             if pool.start(number or 1):
                 files = [*here, *pool.run(_tasks(apart, number or 1), done, cancelled)]
     known = Known(options.limits)
@@ -113,8 +122,9 @@ def _tasks(files: Sequence[Found], number: int) -> deque[tuple[Found, ...]]:
 
 
 class _Pool:
-    def __init__(self, limits: Limits, stack: contextlib.ExitStack) -> None:
+    def __init__(self, limits: Limits, stack: contextlib.ExitStack, *, gentle: bool) -> None:
         self.limits = limits
+        self.gentle = gentle
         self.stack = stack
         self.space = max(4 << 30, 16 * limits.file_bytes)
         self.workers: list[_Worker] = []
@@ -135,7 +145,7 @@ class _Pool:
             handle = there.fileno()
             path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - what an empty entry means
             process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT.format(path=path, handle=handle, space=self.space)],
+                [sys.executable, "-c", _BOOT.format(path=path, handle=handle, space=self.space, gentle=self.gentle)],
                 pass_fds=(handle,),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import signal
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Sent once the imports are done.
 READY = "ready"
+#: How much nicer than its parent a process is that must not hold up what a person does meanwhile.
+NICER = 10
 
 
 def read_together(files: Sequence[Found], limits: Limits, known: Known | None = None) -> list[tuple[FileRead, ...]]:
@@ -36,8 +39,13 @@ def read_together(files: Sequence[Found], limits: Limits, known: Known | None = 
     return [tuple(r if r.decoded is None or r.pack else replace(r, decoded=next(shared)) for r in group) for group in results]
 
 
-def serve(handle: int, address_space: int) -> None:
-    """Answer ``(files, limits)`` with results until the other end closes or sends None. ``handle`` is a connected socket."""
+def serve(handle: int, address_space: int, *, gentle: bool) -> None:
+    """Answer ``(files, limits)`` with results until the other end closes or sends None. ``handle`` is a connected socket.
+
+    ``gentle``: give way to other processes on the same processors, of which one may have a key to answer.
+    """
+    if gentle:
+        os.nice(NICER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the program that shows something; it ends this one
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource

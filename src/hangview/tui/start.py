@@ -26,6 +26,7 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
     if trouble:
         narrate(f"{trouble}; use: hangview report {' '.join(paths)}")
         return int(Exit.USAGE)
+    answer_soon()
     drawing = drawing_for(ui)
     from hangview.tui.app import HangviewApp
     from hangview.tui.copying import state_folder
@@ -40,6 +41,16 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
         **drawing,
     )
     return run_app(app, ui)
+
+
+def answer_soon() -> None:
+    """Before textual is imported: let a key be answered soon, also while another thread puts together what was read.
+
+    textual waits for its next frame after each drawing, and of its usual 60 a second up to two pass by. A thread that computes
+    in Python keeps the others waiting for 5 ms each time that they waited for something, by default.
+    """
+    os.environ.setdefault("TEXTUAL_FPS", "120")
+    sys.setswitchinterval(0.0005)
 
 
 class Drawing(TypedDict):
