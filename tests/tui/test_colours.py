@@ -55,6 +55,32 @@ def test_states_are_readable(theme):
     for name in ("state-absent", "state-failed"):  # drawn as a background
         assert contrast(Color.parse(told[name]), Color.parse(told["on-state"])) >= 4.5
     assert contrast(Color.parse(told["cursor"]), Color.parse(told["cursor-text"])) >= 7
+    assert contrast(Color.parse(told["past"]), surface(theme)) >= 4.5
+    for name in ("state-absent", "state-requested", "state-unknown", "accent-words"):  # on the row marked without the focus
+        assert contrast(Color.parse(told[name]), Color.parse(told["faint"])) >= 4.5, name
+    for name in ("frame", "frame-focus"):  # no text: WCAG asks for 3
+        assert contrast(Color.parse(told[name]), surface(theme)) >= 3, name
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+async def test_every_word_on_the_screen_is_readable(theme):
+    """Whatever is drawn over whatever: the panes, the worksheet, the help; what lies dimmed behind a dialog is left out."""
+    seen = {}
+    async with showing(incidents.four_ranks(), (120, 40), theme=theme.name) as (app, pilot):
+        for keys in ("", "4", "5", "enter", "1", "w", "escape question_mark"):
+            await pilot.press(*keys.split())
+            await pilot.pause()
+            left, top, right, bottom = (
+                app.screen.query(".pane").first().region.corners if app.screen.is_modal else (0, 0, *app.size)
+            )
+            for strip in app.screen._compositor.render_strips()[top:bottom]:
+                for text, style, _ in strip.crop(left, right):
+                    if words := text.strip(" ─│╭╮╰╯▁▂▃▄▅▆▇█"):
+                        pair = (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)
+                        seen[pair] = f"{words} ({keys or 'at the start'})"
+    assert len(seen) > 10
+    for (ink, ground), words in seen.items():
+        assert contrast(Color.from_rich_color(ink), Color.from_rich_color(ground)) >= 4.5, words
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)

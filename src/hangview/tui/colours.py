@@ -1,7 +1,8 @@
 """Themes, and the colours of the states in each: Okabe and Ito's set, which colour-blind readers can tell apart.
 
-Contrast on the surface is 4.5 or more in every theme and 7 or more in the one for high contrast; the colours of states stay
-different where a terminal has 256 colours or 16. Colour never carries anything alone: every state has a glyph and a word.
+Contrast is 4.5 or more in every theme, on the surface and on the row that stays marked without the focus, and 7 or more on
+the surface of the theme for high contrast. The colours of states stay different where a terminal has 256 colours or 16. Colour
+never carries anything alone: every state has a glyph and a word.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ DARK = {
     "state-unknown": "#f0e442",
     "on-state": "#000000",
     "accent-words": "#8ab4f8",
+    "past": "#8c8c8c",
     "faint": "#323a45",
     "cursor": "#e0e0e0",
     "cursor-text": "#101010",
-    "frame": "#5a6470",
+    "frame": "#67727f",
     "frame-focus": "#8ab4f8",
 }
 LIGHT = {
@@ -30,7 +32,8 @@ LIGHT = {
     "state-unknown": "#800080",
     "on-state": "#ffffff",
     "accent-words": "#0b3f94",
-    "faint": "#bcc6d2",
+    "past": "#686868",
+    "faint": "#ccd5e0",
     "cursor": "#202020",
     "cursor-text": "#ffffff",
     "frame": "#70757e",
@@ -44,6 +47,7 @@ CONTRAST = {
     "state-unknown": "#ff9cff",
     "on-state": "#000000",
     "accent-words": "#a8ccff",
+    "past": "#a8a8a8",
     "faint": "#3c4858",
     "cursor": "#ffffff",
     "cursor-text": "#000000",
@@ -63,7 +67,15 @@ def _theme(name: str, base: str, more: dict[str, str] | None = None, **changed: 
 #: By the names of the setting ``theme``, in the order in which its key steps through them.
 THEMES = (
     _theme("dark", "textual-dark"),
-    _theme("light", "textual-light", background="#ffffff", surface="#f6f6f6", panel="#e4e8ee", foreground="#1a1a1a"),
+    _theme(
+        "light",
+        "textual-light",
+        {"text-muted": "#545454"},
+        background="#ffffff",
+        surface="#f6f6f6",
+        panel="#e4e8ee",
+        foreground="#1a1a1a",
+    ),
     _theme(
         "contrast",
         "textual-dark",
