@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from hangview.text import group_label
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -81,7 +83,7 @@ class Group:
     @property
     def label(self) -> str:
         """What to call it in a sentence: the description when it says something, else the name."""
-        return self.desc if self.desc and self.desc != "undefined" else (self.name or "(unnamed group)")
+        return group_label(self.name, self.desc)
 
 
 COLLECTIVE = "collective"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from threading import Thread
 
     from hangview.dumps.find import Found, Listing, Search
+    from hangview.dumps.heads import Heads
     from hangview.dumps.result import FileRead
     from hangview.incident import Incident
     from hangview.logs.events import LogScan
@@ -93,6 +94,7 @@ class Session:
         cancelled: Callable[[], bool] | None = None,
         settled: Callable[[str], float] | None = None,
         listing: Listing | None = None,
+        on_heads: Callable[[Heads], None] | None = None,
     ) -> Incident:
         """Read what is new, and say what everything together says.
 
@@ -103,7 +105,8 @@ class Session:
         asked often; when it says yes, :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again.
         ``settled(path)`` tells for how many seconds a file has not been written to: one that does not decode whole is GROWING
         at 0, and no fault of anybody; UNFINISHED as long as that number is finite; and only then CUT. ``listing`` is what was
-        found already; None: the files are looked for.
+        found already; None: the files are looked for. ``on_heads`` gets what the dumps' headers say, once, before the first
+        look reads a set that is large enough for somebody to wait.
 
         Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
         ``ValueError`` with one line for an option that does not fit the files.
@@ -122,6 +125,8 @@ class Session:
                 else:
                     search.look(lambda: _stop(cancelled))
                 listing = search.listing()
+            if fresh and on_heads is not None:
+                _tell_heads(listing, self.options, on_heads, cancelled)
             self._read(listing, progress, parts, cancelled, fresh=fresh)
             files = [result for found in listing.dumps for result in self._seen(found, settled)]
             records = self._assemble(listing, files)
@@ -346,8 +351,21 @@ def _log_source(found: Found, options: ReadOptions) -> Source:
     return Source(found.shown, SourceKind.LOG, SourceStatus.READ, reason, size=found.size, mtime_ns=found.mtime_ns)
 
 
+def _tell_heads(listing: Listing, options: ReadOptions, tell: Callable[[Heads], None], cancelled: Callable[[], bool]) -> None:
+    from hangview.dumps import pool
+    from hangview.dumps.find import likely
+    from hangview.dumps.heads import read_heads
+
+    dumps = [found for found in listing.dumps if likely(found.shown.rpartition("/")[2], options)]
+    if sum(found.size for found in dumps) < pool.SMALL:
+        return
+    heads = read_heads(dumps, options, cancelled)
+    if heads is not None:
+        tell(heads)
+
+
 def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...]) -> Incident:
-    from hangview.engine import analyse
+    from hangview.engine.analyse import analyse
 
     return analyse(records, logs, paths)
 

@@ -121,3 +121,8 @@ def lasted(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{int(seconds / length):,} {unit}"
     return f"{int(seconds)} s"
+
+
+def group_label(name: str, desc: str | None) -> str:
+    """What to call a group: its description when it says something (``"undefined"``: torch's own default), else its name."""
+    return desc if desc and desc != "undefined" else (name or "(unnamed group)")

@@ -1,8 +1,10 @@
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ def read_or_die(found, limits, known):
         raise SystemExit(4)
     return read(found, limits, known)
 worker.read_file = read_or_die
-worker.serve({handle}, {space})
+worker.serve({handle}, {space}, gentle={gentle})
 """
 
 
@@ -171,3 +173,20 @@ def test_workers_import_neither_polars_nor_a_terminal():
     code = "import sys, hangview.dumps.worker; print(*{'polars', 'textual', 'click', 'rich'}.intersection(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to ask")
+@pytest.mark.parametrize(("gentle", "nicer"), [(True, 10), (False, 0)])
+def test_processes_beside_a_screen_give_way(files, eager, gentle, nicer):
+    """The children's niceness as the kernel tells it, while they have work in hand."""
+    seen = set()
+
+    def done(results):
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = path.read_text().rpartition(")")[2].split()  # from the state on: ppid is the 2nd, nice the 17th
+                if int(fields[1]) == os.getpid() and b"worker" in (path.parent / "cmdline").read_bytes():
+                    seen.add(int(fields[16]) - os.getpriority(os.PRIO_PROCESS, 0))
+
+    pool.read_all(files, ReadOptions(workers=2), done, gentle=gentle)
+    assert seen == {nicer}

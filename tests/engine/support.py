@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hangview.dumps.ops import parse_op
-from hangview.engine import analyse, p2p, readings, stalls, waits
 from hangview.engine import calls as calls_room
 from hangview.engine import groups as groups_room
+from hangview.engine import p2p, readings, stalls, waits
 from hangview.engine import windows as windows_room
+from hangview.engine.analyse import analyse
 from hangview.producers import Completion, producer_of
 from hangview.schema import (
     GroupConfig,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hangview.engine import analyse
+from hangview.engine.analyse import analyse
 from hangview.incident import COLLECTIVE, Role
 from hangview.schema import NO_CALL, STATE, SourceStatus
 from tests.engine.findings.test_absent import finished, repeated

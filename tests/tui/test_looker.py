@@ -12,7 +12,7 @@ import pytest
 from hangview.schema import ReadOptions
 from hangview.tui import UiOptions
 from hangview.tui.app import HangviewApp
-from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
+from hangview.tui.looker import Begun, Changed, Failed, Looked, Looker, Progress
 from hangview.tui.prose import plain
 from tests.support import incidents
 from tests.tui.screens import screen_text
@@ -33,7 +33,7 @@ class FakeSession:
     coming: list[object] = []  # noqa: RUF012 - set anew by each test
     on_look = staticmethod(lambda cancelled: None)
 
-    def look(self, on_progress, on_partial, cancelled, settled):
+    def look(self, on_progress, on_partial, cancelled, settled, on_heads):
         on_progress(1, 2)
         FakeSession.on_look(cancelled)
         answer = self.looks.pop(0)
@@ -217,3 +217,16 @@ async def test_more_files_leave_the_answer_first_and_a_finding_gone_to_current()
         app.post_message(Looked(replace(with_it, findings=with_it.findings[:1]), final=True))
         await pilot.pause()
         assert app.main.finding_at == 0  # it is gone
+
+
+def test_headers_of_a_large_set_come_before_its_records(monkeypatch):
+    monkeypatch.setattr("hangview.dumps.pool.SMALL", 1)
+    box = Box()
+    looker = Looker((str(FIXTURES / "nccl-stuck"),), ReadOptions(cache=False, workers=1), UiOptions(watch=False), box.post)
+    looker.start()
+    box.wait_for(Looked)
+    looker.stop()
+    (begun,) = box.wait_for(Begun)
+    assert isinstance(begun, Begun)
+    assert begun.heads.read == tuple(range(16))
+    assert next(type(each) for each in box.got if isinstance(each, Begun | Looked)) is Begun

@@ -8,7 +8,6 @@ are used only where the group's own records agree with them on some rank and con
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.dumps.facts import DEFAULT_NAME
+from hangview.dumps.heads import PIPELINE, numbered
 from hangview.producers import Completion, Counters
 from hangview.schema import GroupStatus
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     #: (name, members by the rank's own configuration)
     Key = tuple[str, frozenset[int] | None]
-
-_PIPELINE = re.compile(r"pipeline|(?:^|[^a-z])(?:pp|pipe)(?:[^a-z]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +113,9 @@ def _names(
     names = {i: labels[found[counted.source, i].label][0] for i in ids if (counted.source, i) in found}
     if len(names) == len(ids):
         return names
-    if len(ids) == len(configs) and all(re.fullmatch(r"[0-9]{1,18}", name) for name in configs):
-        zipped = dict(zip(ids, sorted(configs, key=int), strict=True))
-        if all(zipped[i] == name for i, name in names.items()):
-            return zipped
+    by_number = numbered(ids, configs)
+    if by_number and all(by_number[i] == name for i, name in names.items()):
+        return by_number
     if 0 in ids and 0 not in names and default_is_zero and DEFAULT_NAME in configs:
         names[0] = DEFAULT_NAME  # the default group is the first that a process makes
     return names
@@ -139,7 +136,7 @@ def _comparable(
             if key is None or stand is None:
                 continue
             enqueued, completed = (_in_seqs(value, c.producer) for value in (status.enqueued, status.completed))
-            if stand.p2p or _PIPELINE.search(labels[stand.label][1]) or c.producer is None:
+            if stand.p2p or PIPELINE.search(labels[stand.label][1]) or c.producer is None:
                 against.add(key)
             elif enqueued is None or stand.newest is None:
                 continue

@@ -1,5 +1,5 @@
-"""Aligns ranks, finds where they part, and follows who waits for whom. Reads Records, knows no files and no terminal."""
+"""Aligns ranks, finds where they part, and follows who waits for whom. Reads Records, knows no files and no terminal.
 
-from hangview.engine.analyse import analyse
-
-__all__ = ["analyse"]
+The way in is :func:`hangview.engine.analyse.analyse`. It is not imported here: a screen uses small modules of this room, and is
+drawn before polars is there.
+"""

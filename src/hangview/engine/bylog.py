@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import user_frame
 from hangview.engine.frames import is_python
+from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge
 from hangview.logs.evidence import EndKind
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Not observed by the dump, so that the log may speak.
 _BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
-#: Names of a Python process's first thread; faulthandler gives numbers only.
-_MAIN = ("MainThread", "Thread-0")
 #: So many ranks of a finding get a line with their stack.
 _STACKS = 8
 
@@ -120,17 +119,6 @@ def _where(stack: OutsideStack) -> str:
     """The innermost frame of the user's own code: a lock of the standard library says nothing."""
     own = [frame for frame in stack.frames if not is_python(frame)]
     return user_frame(own or stack.frames)
-
-
-def main_stacks(logs: LogEvidence, ranks: Sequence[int]) -> list[OutsideStack]:
-    """The stack that was taken of each rank's main thread last; of another thread where the main one is not among them."""
-    found: dict[int, OutsideStack] = {}
-    for stack in logs.stacks:
-        if stack.rank is None or stack.rank not in ranks:
-            continue
-        if stack.rank not in found or stack.thread in _MAIN or found[stack.rank].thread not in _MAIN:
-            found[stack.rank] = stack
-    return [found[rank] for rank in sorted(found)]
 
 
 def _differs(finding: Finding, stalls: Mapping[tuple[int, int], Stall]) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from hangview.incident import Incident
     from hangview.tui import UiOptions
-    from hangview.tui.looker import Changed, Failed, Looked, Looker, Progress
+    from hangview.tui.looker import Begun, Changed, Failed, Looked, Looker, Progress
     from hangview.tui.memory import Memory, Recalled
     from hangview.tui.worksheet.screen import WorksheetScreen
     from hangview.worksheet.store import SaveResult
@@ -140,6 +140,9 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             f"reading {event.done:,} of {count(event.total, 'file')}" if event.done < event.total else "comparing ranks"
         )
         self._say_activity()
+
+    def on_begun(self, event: Begun) -> None:
+        self.main.begin(event.heads)
 
     def on_looked(self, event: Looked) -> None:
         self.main.trouble = ""

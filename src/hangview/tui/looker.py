@@ -17,6 +17,7 @@ from hangview.tui.place import opening_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hangview.dumps.heads import Heads
     from hangview.incident import Incident
     from hangview.loading import Session
     from hangview.schema import ReadOptions
@@ -33,6 +34,14 @@ class Progress(Message):
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, Progress)
+
+
+class Begun(Message):
+    """The headers of a large set were read, the records are still to come."""
+
+    def __init__(self, heads: Heads) -> None:
+        super().__init__()
+        self.heads = heads
 
 
 class Looked(Message):
@@ -158,6 +167,7 @@ class Looker:
                 on_partial=lambda partial: self._tell(_made_ready(Looked(partial, final=False))),
                 cancelled=self._end.is_set,
                 settled=self._watcher.settled if self._watcher is not None else None,
+                on_heads=lambda heads: self._tell(Begun(heads)),
             )
         except Cancelled:
             return  # the screen is closing

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from hangview.tui.glyphs import BY_LOG_CODE, SEVERITY
 
 if TYPE_CHECKING:
@@ -26,6 +24,8 @@ class Zoomed:
     """A lane with ``block`` seqs in a column. ``rows`` are drawn codes by rank position."""
 
     def __init__(self, drawn: Sequence[bytes], columns: int, block: int) -> None:
+        import numpy as np  # here: the first screen is drawn without
+
         self.block = block
         self.columns = max(1, -(-columns // block))
         width = self.columns * block

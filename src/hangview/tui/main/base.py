@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from hangview.dumps.heads import Heads
     from hangview.incident import Finding, Incident
     from hangview.tui import UiOptions
     from hangview.tui.grid.plane import Plane
@@ -49,6 +50,7 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         self.ui = ui
         self.rest = rest
         self.incident: Incident | None = None
+        self.heads: Heads | None = None  #: what the dumps' headers say, until there is an incident
         self.trouble = ""  #: why the last look ended without an answer
         self.partial = False  #: more files of this look are still to be read
         self.activity = ""
@@ -144,15 +146,15 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         width, height = self.size
         view = self.prose("banner")
         banner = max(2, min(view.rows_needed(width), 4))
-        lanes = len(self.incident.lanes) if self.incident is not None else 0
-        drilled = self.level > 0 or self.focused is self.prose("details") or self.center == "findings"
+        listed = self.incident.lanes if self.incident is not None else self.heads.groups if self.heads is not None else ()
+        drilled = self.level > 0 or self.focused in (self.prose("details"), self.prose("finding"))
         alone = self.center == "text"
         rows = len(self.grid.rows) if self.grid.unfolded else self.distinct + 1
         tour = self.prose("tour")
         taken = tour.rows_needed(width) if tour.display else 0
         tour.styles.height = taken
         layout = plan(
-            width, height - taken, banner=banner, rows=max(4, rows), lanes=lanes, drilled=drilled, alone=alone,
+            width, height - taken, banner=banner, rows=max(4, rows), lanes=len(listed), drilled=drilled, alone=alone,
             chooses=self.center == "findings",
         )  # fmt: skip
         view.styles.height = banner if layout.fits else height
@@ -178,6 +180,6 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
             self.pane(name).display = name == self.center
         finding = self.incident is not None and bool(self.incident.findings)
         self.pane("finding").display = finding and (layout.finding or self.center == "findings")
-        self.pane("details").display = self.center != "findings" or layout.finding
+        self.pane("details").display = self.center != "findings" or layout.finding or not finding
         chooses = self.center == "findings" and self.focused is not self.prose("finding")
         self.pane("finding").say_hint(f"{self.key('next_pane')}: scroll" if chooses else "")

@@ -25,6 +25,7 @@ from hangview.tui.text.common import group_of
 from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
+from hangview.tui.text.heads import heads_lines, heads_rows
 from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
@@ -32,6 +33,7 @@ from hangview.tui.text.waits import wait_lines
 if TYPE_CHECKING:
     from textual import events
 
+    from hangview.dumps.heads import Heads
     from hangview.incident import Finding, Incident
     from hangview.tui.prose import Prose
 
@@ -57,12 +59,19 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
 
     # Another incident
 
+    def begin(self, heads: Heads) -> None:
+        """Show what the dumps' headers say, as long as there is no incident."""
+        if self.incident is None:
+            self.heads, self.waiting_for_calls, self.center = heads, True, "text"
+            self.show_all()
+            self.prose("text").focus()
+
     def take(self, incident: Incident, *, final: bool) -> None:
         """Show ``incident`` instead of the one before. The cursor stays on its cell unless nobody has touched a key yet."""
         if not final:
             incident = replace(incident, leads=())  # a part of the files names nobody, in no pane
         old, place, finding = self.incident, self.place, self.finding
-        self.incident, self.partial = incident, not final
+        self.incident, self.heads, self.partial = incident, None, not final
         self.planes.clear()
         if old is not None:
             self.trail.move(lambda place: same_place(old, place, incident))
@@ -162,6 +171,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             short=self.size.height < 20,
             partial=self.partial,
             trouble=self.trouble,
+            heads=self.heads,
             width=width,
         )
         room = width - 2 if self.ascii else width  # "…" takes three cells there
@@ -174,10 +184,11 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
 
     def show_lists(self) -> None:
         incident = self.incident
-        if incident is None:
-            return
         wide = self.arranged.groups if self.arranged is not None else 0
         inside = (wide or self.size.width) - 2
+        if incident is None:
+            self._show_heads(inside)
+            return
         columns = columns_of(incident)
         lanes = [
             Choice((lane.group, lane.lane), (lane_line(incident, lane, inside, columns, ascii_only=self.ascii),))
@@ -192,6 +203,12 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             [Choice((at, place), (each,)) for at, (place, each) in enumerate(wait_lines(incident))]
         )
         self.show_middle(incident)
+
+    def _show_heads(self, width: int) -> None:
+        if self.heads is not None:
+            rows = heads_rows(self.heads, width, ascii_only=self.ascii)
+            self.choices("groups").choose_from([Choice(at, (row,)) for at, row in enumerate(rows)])
+            self.show_text("before the first record", heads_lines(self.heads), top=False)
 
     def show_middle(self, incident: Incident) -> None:
         """In place of the grid, what there is before the first call; the grid as soon as there is one. The files anew."""

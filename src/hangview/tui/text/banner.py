@@ -11,8 +11,10 @@ from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line
 from hangview.tui.text.brief import brief
 from hangview.tui.text.common import NO_RANK, ROLE_TONES, missing_groups, role_word
+from hangview.tui.text.heads import heads_so_far
 
 if TYPE_CHECKING:
+    from hangview.dumps.heads import Heads
     from hangview.incident import Finding, Incident
 
 #: So many reasons for missing dumps are told, the others are counted.
@@ -157,15 +159,19 @@ def banner(
     short: bool = False,
     partial: bool = False,
     trouble: str = "",
+    heads: Heads | None = None,
     width: int = 1000,
 ) -> Prose:
     """Three lines; ``short`` leaves the last one out, for low terminals, unless it tells the finding that was stepped to.
 
-    ``partial``: more files are still to be read; ``trouble``: why the last look ended without an answer.
+    ``partial``: more files are still to be read; ``trouble``: why the last look ended without an answer; ``heads``: what the
+    dumps' headers say, where that is all there is yet.
     """
     head = title(incident, paths, activity, demo=demo, width=width)
     if incident is None and trouble:
         return (head, line(("NOT READ  ", Tone.UNKNOWN), (trouble, Tone.STRONG), hang=10))
+    if incident is None and heads is not None:
+        return (head, heads_so_far(heads))
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
     if partial:

@@ -57,23 +57,40 @@ def _seq(lane: Lane) -> int:
 
 
 def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, ascii_only: bool = False) -> Line:
-    """``! dp_3      8   1820``: sign, name, members, the first divergence or else the newest seq; exactly ``width`` cells.
-
-    ``ascii_only``: spelled in ASCII here already, for signs that take more cells then would push the numbers out of sight.
-    """
-    sign, tone = mark_of(lane)
+    """``! dp_3      8   1820``: sign, name, members, the first divergence or else the newest seq; exactly ``width`` cells."""
     group = group_of(incident, lane.group)
-    name = escape(group.label) if group else "?"
-    name = to_ascii(name) if ascii_only else name
     members = ""
     if lane.lane != COLLECTIVE:
         members = f" {lane.lane}"
     elif group and sum(each.label == group.label for each in incident.groups) > 1:
         members = f" {label_ranks(sorted(group.ranks), 9)}"  # several groups go by this name
+    sign, tone = mark_of(lane)
     size = f"{len(group.ranks):,}" if group else "?"
-    tail = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
-    room = max(4, width - 2 - len(tail))
-    left = max(2, room - len(members))
+    numbers = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
+    row = Row(sign, tone, group.label if group else "?", members, numbers, tone if lane.role is Role.LEAD else Tone.PLAIN)
+    return row_line(row, width, ascii_only=ascii_only)
+
+
+class Row(NamedTuple):
+    """A group in the list: its sign, its name with what tells it from others of that name, and what must stay in sight."""
+
+    sign: str
+    tone: Tone
+    name: str
+    members: str
+    numbers: str
+    name_tone: Tone = Tone.PLAIN
+
+
+def row_line(row: Row, width: int, *, ascii_only: bool) -> Line:
+    """Exactly ``width`` cells; what does not fit is taken from the name.
+
+    ``ascii_only``: spelled in ASCII here already, for signs that take more cells then would push the numbers out of sight.
+    """
+    name = escape(row.name)
+    name = to_ascii(name) if ascii_only else name
+    room = max(4, width - 2 - len(row.numbers))
+    left = max(2, room - len(row.members))
     short = clip(line(name), left, "..." if ascii_only else "…").text
-    shown = set_cell_size(short + members, room)
-    return line((f"{sign} ", tone), (shown, tone if lane.role is Role.LEAD else Tone.PLAIN), (tail, Tone.DIM))
+    shown = set_cell_size(short + row.members, room)
+    return line((f"{row.sign} ", row.tone), (shown, row.name_tone), (row.numbers, Tone.DIM))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.engine.bylog import main_stacks
 from hangview.engine.frames import file_name, first_own, is_torch
+from hangview.engine.outside import main_stacks
 from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
 
