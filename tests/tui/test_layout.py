@@ -10,14 +10,18 @@ from hangview.tui.layout import SMALLEST, plan
 
 @given(
     st.integers(SMALLEST[0], 300), st.integers(SMALLEST[1], 120), st.integers(2, 4), st.integers(1, 400), st.integers(0, 900),
-    st.booleans(),
+    st.booleans(), st.booleans(),
 )  # fmt: skip
-def test_sizes_add_up(width, height, banner, rows, lanes, drilled):
-    layout = plan(width, height, banner=banner, rows=rows, lanes=lanes, drilled=drilled)
+def test_sizes_add_up(width, height, banner, rows, lanes, drilled, reads):
+    layout = plan(width, height, banner=banner, rows=rows, lanes=lanes, drilled=drilled, reads=reads)
     main = height - banner - 2
     assert layout.fits
-    assert layout.bottom >= 3
-    assert main - layout.bottom >= 3
+    assert layout.middle is (main > layout.bottom)
+    if layout.middle:
+        assert main - layout.bottom - 4 - layout.map >= 2  # frame and header apart, two rows of cells
+    if layout.bottom:
+        assert layout.bottom >= 3
+    assert (layout.middle and layout.bottom > 0) or height < 15
     if height >= 20:
         assert main - layout.bottom - 4 - layout.map >= 2  # frame and header apart, two rows of cells
     assert layout.groups < width

@@ -147,7 +147,8 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         view = self.prose("banner")
         banner = max(2, min(view.rows_needed(width), 4))
         listed = self.incident.lanes if self.incident is not None else self.heads.groups if self.heads is not None else ()
-        drilled = self.level > 0 or self.focused in (self.prose("details"), self.prose("finding"))
+        reads = self.focused in (self.prose("details"), self.prose("finding"))
+        drilled = self.level > 0 or self.focused is self.prose("details")
         alone = self.center == "text"
         rows = len(self.grid.rows) if self.grid.unfolded else self.distinct + 1
         tour = self.prose("tour")
@@ -155,13 +156,14 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         tour.styles.height = taken
         layout = plan(
             width, height - taken, banner=banner, rows=max(4, rows), lanes=len(listed), drilled=drilled, alone=alone,
-            chooses=self.center == "findings",
+            chooses=self.center == "findings", reads=reads,
         )  # fmt: skip
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
             view.show((line((f"{too_small(width, height)}; hangview report needs no screen", Tone.LEAD)),))
         for name in ("main", "bottom", "status", "keys"):
-            self.query_one(f"#{name}").display = layout.fits and (name != "bottom" or layout.bottom > 0)
+            shown = layout.middle if name == "main" else layout.bottom > 0 if name == "bottom" else True
+            self.query_one(f"#{name}").display = layout.fits and shown
         self._show_sides(layout)
         self.query_one("#bottom").styles.height = layout.bottom
         self.map.styles.height = min(layout.map, self.distinct + 1)

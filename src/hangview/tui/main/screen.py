@@ -69,6 +69,9 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             return
         if isinstance(focused, ChoiceView):
             self._open_choice(focused)
+        elif self.arranged is not None and self.arranged.bottom == 0 and self.center == "grid":
+            self._focus("details")  # no room for both: the call first, it was not in sight yet
+            self.show_rest()
         elif self.place is not None:
             if self.level + 1 < len(LEVELS):
                 self.level += 1
