@@ -36,6 +36,11 @@ def test_hang_that_leaves_no_room_is_dropped():
     assert texts(wrap([field("name", "value")], 8)) == ["name", "value"]
 
 
+def test_where_it_leaves_no_room_what_follows_still_does_not_look_like_a_line_of_its_own():
+    rows = wrap([line("not requested  19  dump is whole, newest entry is 6", hang=39)], 40)
+    assert texts(rows) == ["not requested  19  dump is whole, newest", "  entry is 6"]
+
+
 @given(st.text(max_size=60), st.integers(1, 30), st.integers(0, 12))
 def test_no_row_is_wider_than_asked_and_no_word_is_lost(text, width, hang):
     each = line(text, hang=hang)

@@ -127,7 +127,7 @@ def clip(each: Line, width: int, sign: str = "…") -> Line:
 
 
 def _wrap_one(each: Line, width: int) -> list[Line]:
-    hang = each.hang if each.hang < width * 2 // 3 else 0
+    hang = each.hang if each.hang < width * 2 // 3 else min(2, width // 10)  # still no line of its own
     rows: list[Line] = []
     row: list[Span] = []
     used = 0

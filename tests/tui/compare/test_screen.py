@@ -70,6 +70,21 @@ async def test_details_80x24(both, screen):
         assert screen_text(app) == screen
 
 
+async def test_in_the_smallest_terminal_the_list_and_the_call_have_a_line_each(both):
+    async with showing(both, (40, 12)) as (app, _):
+        assert app.main.groups.size.height >= 1
+        assert app.main.prose("call").size.height >= 1
+        assert "# differs" in screen_text(app)
+
+
+@pytest.mark.parametrize("width", range(52, 76, 4))
+async def test_in_ascii_what_was_left_out_takes_no_line_of_its_own(both, width):
+    async with showing(both, (width, 20), ascii_only=True) as (app, _):
+        rows = screen_text(app).splitlines()[: app.main.prose("banner").size.height]
+        assert len(rows) == 4  # title, two for the answer, one for what was changed
+        assert all(row.strip() != "..." for row in rows)
+
+
 async def test_the_banner_says_what_the_report_says(both):
     async with showing(both, (160, 48)) as (app, _):
         words = plain(app.main.prose("banner").prose)

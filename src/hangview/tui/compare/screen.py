@@ -23,7 +23,7 @@ from hangview.tui.compare.words import (
     step_text,
     title_line,
 )
-from hangview.tui.layout import SMALLEST, too_small
+from hangview.tui.layout import BOTH, SMALLEST, too_small
 from hangview.tui.live import live_keys
 from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
@@ -143,7 +143,8 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         tall = self.size.height >= TALL
         lines = answer_lines(self.both.comparison, sides=tall)
         most = (3, 2, 2, 2) if tall else (2, 1)
-        view.show((title_line(self.paths), *(shorten_to(each, width, rows) for each, rows in zip(lines, most, strict=True))))
+        room = width - 2 if self.ascii else width  # "…" takes three cells there
+        view.show((title_line(self.paths), *(shorten_to(each, room, rows) for each, rows in zip(lines, most, strict=True))))
 
     def show_group(self) -> None:
         """The call where the chosen group parts, or what lies below it."""
@@ -214,7 +215,8 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         groups.display = not (stacked and self.level > 0)
         room = height - rows - 2
         groups.styles.width = "1fr" if stacked else min(56, width // 3)
-        groups.styles.height = min(len(self.groups.choices) + 2, max(5, room // 3)) if stacked else "1fr"
+        least = 5 if room >= BOTH else 3  # the call keeps a line in the smallest terminal
+        groups.styles.height = min(len(self.groups.choices) + 2, max(least, room // 3)) if stacked else "1fr"
         self.pane("call").display = self.level == 0
         self.query_one("#below").display = self.level > 0
         keys = key_line(footer(), width, live=live_keys(self.app))

@@ -92,7 +92,7 @@ def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
         tone = Tone.LEAD if not side.reference else Tone.PLAIN
         asked = " ".join(part for part in (side.op if disagree(sides) else "", side.text) if part)
         head = pad(name, 10) + pad(f"{len(side.ranks):,} of {total:,}", 9)
-        lines.append(line((head, tone), (pad(asked, 28), tone), name_ranks(side.ranks, 12), hang=19))
+        lines.append(line((head, tone), (pad(f"{asked} ", 28), tone), name_ranks(side.ranks, 12), hang=19))
     if not clear:
         lines.append(line(("no side is the majority: no rank is named", Tone.UNKNOWN), hang=2))
     return lines
