@@ -60,6 +60,8 @@ def test_states_are_readable(theme):
         assert contrast(Color.parse(told[name]), Color.parse(told["faint"])) >= 4.5, name
     for name in ("frame", "frame-focus"):  # no text: WCAG asks for 3
         assert contrast(Color.parse(told[name]), surface(theme)) >= 3, name
+    bar, under = (Color.parse(theme.variables[name]) for name in ("scrollbar", "scrollbar-background"))
+    assert contrast(bar, under) >= 3
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)

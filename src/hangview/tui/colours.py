@@ -56,12 +56,17 @@ CONTRAST = {
 }
 
 
+_VARIABLES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST}
+
+
 def _theme(name: str, base: str, more: dict[str, str] | None = None, **changed: str) -> Theme:
-    told = BUILTIN_THEMES[base]
+    told, own = BUILTIN_THEMES[base], _VARIABLES[name]
+    bars = {"scrollbar": own["frame"], "scrollbar-hover": own["frame-focus"], "scrollbar-active": own["frame-focus"]}
+    bars["scrollbar-background"] = changed.get("background", "#121212")
     values = {"primary": told.primary, "secondary": told.secondary, "accent": told.accent, "warning": told.warning}
     values |= {"error": told.error, "success": told.success, "foreground": told.foreground, "background": told.background}
     values |= {"surface": told.surface, "panel": told.panel}
-    return Theme(name=name, dark=told.dark, variables={**told.variables, **(more or {})}, **{**values, **changed})  # type: ignore[arg-type]
+    return Theme(name=name, dark=told.dark, variables={**told.variables, **bars, **(more or {})}, **{**values, **changed})  # type: ignore[arg-type]
 
 
 #: By the names of the setting ``theme``, in the order in which its key steps through them.
@@ -87,7 +92,6 @@ THEMES = (
         accent="#ffd75f",
     ),
 )
-_VARIABLES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST}
 
 
 def variables(theme: Theme) -> dict[str, str]:

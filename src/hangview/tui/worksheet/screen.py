@@ -10,6 +10,7 @@ from textual import on
 from textual.app import SuspendNotSupported
 from textual.message import Message
 from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.live import live_keys
@@ -24,6 +25,7 @@ from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog, short_path
 from hangview.tui.worksheet.screen_words import words_of
+from hangview.tui.worksheet.scrollbar import PlainBar
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
 from hangview.worksheet.model import repeat_key
@@ -64,6 +66,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def __init__(self, store: SheetStore, incident: Incident, *, ascii_only: bool = False, language: str = "en") -> None:
         super().__init__()
+        ScrollBar.renderer = PlainBar  # in the dialogs too; nothing else has a scrollbar
         self.session = Session(store, incident, language=language)
         self._ascii = ascii_only
         self.words = words_of(language, ascii_only=ascii_only)
