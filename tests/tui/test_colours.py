@@ -69,7 +69,7 @@ async def test_every_word_on_the_screen_is_readable(theme):
     """Whatever is drawn over whatever: the panes, the worksheet, the help; what lies dimmed behind a dialog is left out."""
     seen = {}
     async with showing(incidents.four_ranks(), (120, 40), theme=theme.name) as (app, pilot):
-        for keys in ("", "4", "5", "enter", "1", "w", "escape question_mark"):
+        for keys in ("", "4", "5", "enter", "1", "slash", "escape w", "tab enter", "escape q question_mark", "escape colon"):
             await pilot.press(*keys.split())
             await pilot.pause()
             left, top, right, bottom = (
@@ -110,3 +110,14 @@ async def test_a_key_goes_through_the_themes():
             await pilot.press("f3")
             seen.append(app.theme)
         assert seen == ["dark", "light", "contrast", "dark"]
+
+
+@pytest.mark.parametrize("keys", ["slash", "f", "colon", "w s"])
+async def test_without_colours_the_place_for_typing_has_a_cursor(keys, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with showing(incidents.four_ranks(), colours=False) as (app, pilot):
+        await pilot.press(*keys.split())
+        await pilot.pause()
+        region = app.focused.region
+        (strip,) = app.screen._compositor.render_strips()[region.y : region.bottom]
+        assert any(style.reverse for _, style, _ in strip.crop(region.x, region.right))

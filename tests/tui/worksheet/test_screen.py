@@ -502,6 +502,35 @@ async def test_without_colours_every_field_still_has_a_place(tmp_path: Path) -> 
         assert "____" in screen_text(app)
 
 
+@pytest.mark.parametrize("field", ["run", "changed_count", "against", "trials"])
+async def test_without_colours_the_field_with_the_focus_can_be_told(
+    tmp_path: Path, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Backgrounds are gone there: something that the cursor is in must be reversed or underlined."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with form(tmp_path, colours=False) as (app, sheet, pilot):
+        sheet.form.enter(field)
+        await pilot.pause()
+        region = app.focused.region
+        strips = app.screen._compositor.render_strips()[region.y : region.bottom]
+        styles = [style for strip in strips for _, style, _ in strip.crop(region.x, region.right)]
+        assert any(style.reverse or style.underline for style in styles)
+
+
+async def test_without_colours_the_draft_that_would_be_taken_can_be_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
+    store.close()
+    async with form(tmp_path, colours=False) as (app, _, _):
+        assert on_top(app) is DraftDialog
+        top = app.focused.region.y
+        (style,) = {style for text, style, _ in app.screen._compositor.render_strips()[top] if "1 field written" in text}
+        assert style.underline
+
+
 async def test_the_editor_is_refused_where_the_terminal_cannot_be_handed_over(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("f4")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _STYLES = {
     Tone.PLAIN: "",
-    Tone.DIM: "$foreground 60%",
+    Tone.DIM: "$text-muted",
     Tone.STRONG: "bold",
     Tone.HEAD: "bold $accent-words",
     Tone.LEAD: "bold $state-absent",
