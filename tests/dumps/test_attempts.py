@@ -168,7 +168,40 @@ def test_two_folders_with_other_processes_of_the_same_ranks(tmp_path):
     found = records(tmp_path)
     assert starts(found) == [(1, (0, 1, 2, 3), False), (2, (0, 1, 2, 3), True)]
     assert set(ranks(found)) == {f"run1/node{rank // 2}/rank_{rank}" for rank in range(4)}
-    assert reason(found, "run0/node1/rank_2") == "other processes than those of the same ranks in the newer folder"
+    assert reason(found, "run0/node1/rank_2") == "other records than the newer files of the same ranks"
+
+
+@pytest.mark.parametrize("later_ids", [0, 5_000])
+def test_a_rank_without_a_dump_is_not_taken_from_the_folder_of_another_run(tmp_path, later_ids):
+    """The ring of the first run has wrapped, so that no record is in both: its rank 3 would look far ahead of the others."""
+    for rank in range(4):
+        ring = [entry(seq, at=START - 30 * MINUTE) for seq in range(100, 121)]
+        write(tmp_path / f"run1/rank_{rank}", dump(ring, config(default_pg=range(4)), {"0": status(120)}))
+    for rank in range(3):
+        entries = [{**one, "record_id": one["record_id"] + later_ids} for one in calls(5, open_last=True)]
+        write(tmp_path / f"run2/rank_{rank}", dump(entries, config(default_pg=range(4)), {"0": status(5, -1, 4)}))
+    found = records(tmp_path)
+    assert starts(found) == [(1, (0, 1, 2, 3), False), (2, (0, 1, 2), True)]
+    assert set(ranks(found)) == {f"run2/rank_{rank}" for rank in range(3)}
+
+
+def test_nor_from_files_of_another_run_in_the_same_folder(tmp_path):
+    for rank in range(4):
+        write(tmp_path / f"job3_rank_{rank}.pickle", plain(4, at=START - 30 * MINUTE))
+    for rank in range(3):
+        write(tmp_path / f"job4_rank_{rank}.pickle", plain(4))
+    found = records(tmp_path)
+    assert starts(found) == [(1, (0, 1, 2, 3), False), (2, (0, 1, 2), True)]
+    assert set(ranks(found)) == {f"job4_rank_{rank}.pickle" for rank in range(3)}
+
+
+def test_one_rank_in_two_jobs_at_one_time_is_no_rank_of_both(tmp_path):
+    """Two jobs that ran beside each other, each with all ranks by what is inside: no two files of one rank are one process."""
+    for run in range(2):
+        for rank in range(2 + run):
+            groups = config(default_pg=range(3), own=[rank])
+            write(tmp_path / f"run{run}/rank_{rank}", dump(calls(4, at=START + run * SECOND // 5), groups))
+    assert starts(records(tmp_path)) == [(1, (0, 1), False), (2, (0, 1, 2), True)]
 
 
 def test_a_folder_of_an_old_host_beside_those_of_the_others(tmp_path):

@@ -70,7 +70,8 @@ def test_relations(tmp_path):
     assert relation(early, later) is Relation.SAME
     assert relation(early, decoded(tmp_path, plain(2, at=START + 60 * SECOND))) is Relation.OTHER
     assert relation(early, decoded(tmp_path, plain(2, at=START + SECOND // 5))) is Relation.CONCURRENT
-    assert relation(early, decoded(tmp_path, dump([entry(50)], {}))) is Relation.UNKNOWN
+    assert relation(early, decoded(tmp_path, dump([entry(50)], {}))) is Relation.APART
+    assert relation(early, decoded(tmp_path, dump([entry(50, at=START - 90 * SECOND)], {}))) is Relation.OTHER
     assert relation(early, decoded(tmp_path, dump([], {}))) is Relation.UNKNOWN
 
 

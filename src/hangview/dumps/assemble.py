@@ -5,6 +5,7 @@ The order of the files does not matter: everything is decided by contents, and a
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -192,12 +193,12 @@ def _starts(
     for i in usable:
         rank, facts = sources[i].rank, _both(places[i])[1]
         if rank is not None:
-            folder = _folder(sources[i].path)
+            folder = _place(sources[i].path, rank)
             dumps.append(attempts.Dump(first + i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder))
     joining = [i for i, text in enumerate(built.ops) if parse_op(text).family in attempts.JOINING]
 
     def clash(one: int, other: int) -> bool:
-        return doubles.related(places, one - first, other - first) is doubles.Relation.OTHER
+        return doubles.related(places, one - first, other - first) in doubles.SEPARATE
 
     starts = attempts.separate(dumps, lambda: _with_groups(built, configs), joining, clash, options.attempt)
     if options.attempt is not None and starts and all(start.number != options.attempt for start in starts):
@@ -206,8 +207,14 @@ def _starts(
     return [replace(start, sources=tuple(source - first for source in start.sources)) for start in starts]
 
 
-def _folder(shown: str) -> str:
-    return shown[: max(shown.rfind("/"), shown.rfind(":")) + 1]
+def _place(shown: str, rank: int) -> str:
+    """The folder, and the name without the rank: ``job17_rank_3`` and ``job18_rank_3`` are of different places, too."""
+    at = max(shown.rfind("/"), shown.rfind(":")) + 1
+    runs = [run for run in re.finditer(r"[0-9]+", shown[at:]) if int(run[0]) == rank]
+    named = [run for run in runs if re.search(r"rank[-_=.]?$", shown[at : at + run.start()], re.IGNORECASE)]
+    for run in (named or runs)[-1:]:
+        return f"{shown[: at + run.start()]}#{shown[at + run.end() :]}"
+    return shown
 
 
 def _with_groups(built: table.Table, configs: dict[int, tuple[GroupConfig, ...]]) -> pl.DataFrame:

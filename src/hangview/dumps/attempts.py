@@ -37,7 +37,7 @@ class Dump:
     default: tuple[int, ...] | None
     oldest_ns: int | None
     newest_ns: int | None
-    folder: str  #: as shown
+    folder: str  #: as shown, and the file's name without its rank: what files of one collection have in common
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def separate(
     ``entries`` is called only where times are far enough apart to tell. Its frame needs ``source``, ``group`` (an id that is
     equal on two dumps only for groups of the same name and members, null where these are not known), ``op``, ``seq``,
     ``is_p2p``, ``state``, ``retired``, ``created_ns``, ``completed_ns``, ``timeout_ms``. ``joining_ops`` are the ids of ops of
-    the families :data:`JOINING`. ``clash`` tells whether the dumps of two sources of one rank are of two processes.
+    the families :data:`JOINING`. ``clash`` tells whether the dumps of two sources of one rank are of two processes or moments.
     ``wanted`` picks the current start by its number; a number that no start has is for the caller to refuse.
     """
     if not dumps:
@@ -137,7 +137,7 @@ def _split(
                 elif world is not newest_world:
                     why = _other_world(world, newest_world)
                 elif place is not newest_place:
-                    why = "other processes than those of the same ranks in the newer folder"
+                    why = "other records than the newer files of the same ranks"
                 out.append((part, why))
     return out
 
@@ -148,7 +148,8 @@ def _rating(part: list[Dump]) -> tuple[int, int, int]:
 
 
 def _by_folder(dumps: list[Dump], clash: Callable[[int, int], bool]) -> list[list[Dump]]:
-    """Apart by folders that hold dumps of one rank but of two processes; folders without such a clash stay together."""
+    """Apart by folders that hold dumps of one rank but of two processes or two moments; folders without such a clash stay
+    together. Else a rank without a dump in one folder would be seen as it stood in the other, that is, behind or ahead."""
     by_rank: dict[int, list[Dump]] = defaultdict(list)
     for dump in dumps:
         by_rank[dump.rank].append(dump)

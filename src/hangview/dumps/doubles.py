@@ -98,7 +98,12 @@ class Relation(Enum):
     SAME = "same"  #: one process: equal records were created at equal times
     CONCURRENT = "concurrent"  #: two processes that took part in the same calls: two ranks
     OTHER = "other"  #: two processes at different times: two starts of the job
-    UNKNOWN = "unknown"  #: no record in common
+    APART = "apart"  #: two processes, or one long before and after: no record in common, the higher ids are the later ones
+    UNKNOWN = "unknown"  #: one of them has no record that can be compared
+
+
+#: Dumps of these relations do not show one moment of one job, so that the ranks of one must not be compared with the others'.
+SEPARATE = frozenset({Relation.CONCURRENT, Relation.OTHER, Relation.APART})
 
 
 def relation(one: Decoded, other: Decoded) -> Relation:
@@ -107,13 +112,29 @@ def relation(one: Decoded, other: Decoded) -> Relation:
     _, at, where = np.intersect1d(ints(one, "record_id"), ints(other, "record_id"), return_indices=True)
     known = (first[at] != NONE) & (second[where] != NONE)
     if not known.any():
-        return Relation.UNKNOWN
+        return _without_common(_range(one), _range(other))
     if (first[at] == second[where])[known].all():
         return Relation.SAME
     calls = [_default_calls(decoded) for decoded in (one, other)]
     _, at, where = np.intersect1d(calls[0][0], calls[1][0], return_indices=True)
     apart = np.abs(calls[0][1][at] - calls[1][1][where])
     return Relation.CONCURRENT if len(apart) and np.median(apart) <= _TOGETHER else Relation.OTHER
+
+
+def _range(decoded: Decoded) -> tuple[int, int, int, int] | None:
+    """Lowest and highest record id, oldest and newest time of creation; None without a record that has both."""
+    record, created = ints(decoded, "record_id"), ints(decoded, "created_ns")
+    there = (record != NONE) & (created != NONE)
+    record, created = record[there], created[there]
+    return (int(record.min()), int(record.max()), int(created.min()), int(created.max())) if there.any() else None
+
+
+def _without_common(one: tuple[int, int, int, int] | None, other: tuple[int, int, int, int] | None) -> Relation:
+    """Dumps without a record in common: ids and times of one process grow together."""
+    if one is None or other is None:
+        return Relation.UNKNOWN
+    (_, low_id, _, low_ns), (high_id, _, high_ns, _) = sorted((one, other))
+    return Relation.APART if low_id < high_id and low_ns - high_ns <= _TOGETHER else Relation.OTHER
 
 
 def _default_calls(decoded: Decoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
