@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hangview
+from hangview.schema import STATE, CellState, ReadOptions
 from tests.engine.support import OPEN, PAIR, STARTED, WORLD, Pg, lost, rank, steps
 
 if TYPE_CHECKING:
     from hangview.engine.p2p import P2PLane, Traffic
     from hangview.schema import Source
     from tests.engine.support import Dump
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def traffic(*dumps: Dump | Source) -> Traffic:
@@ -106,3 +112,47 @@ def test_a_peer_that_the_group_does_not_have_makes_no_lane():
 def test_the_order_of_records_counts_and_not_that_of_times():
     dump = rank(0).send(1, 1, at=50).send(1, 2, OPEN, at=10).knows(WORLD)
     assert [r.number for r in lane(0, 1, dump, rank(1).knows(WORLD)).send.open] == [2]
+
+
+def test_members_of_a_pair_are_laid_beside_each_other_by_their_common_count():
+    """Rank 1's records begin a send later; its open receive is the one after the newest that rank 0 sent."""
+    sends = rank(0).wrapped().send(1, 4, group=PAIR).send(1, 5, group=PAIR).send(1, 6, group=PAIR)
+    receives = rank(1).wrapped().recv(0, 5, group=PAIR).recv(0, 6, group=PAIR).recv(0, 7, OPEN, group=PAIR)
+    found = lane(0, 1, sends, receives)
+    assert (found.send.before, found.send.newest) == (0, 3)
+    assert (found.recv.before, found.recv.newest) == (1, 4)
+    assert [request.number for request in found.recv.open] == [4]
+
+
+def test_with_more_members_the_newest_that_are_over_meet():
+    sends = rank(0).wrapped().send(1, 40).send(2, 41).send(1, 42).send(1, 43, OPEN)
+    receives = rank(1).wrapped().recv(0, 7).recv(0, 8).recv(0, 9).recv(0, 10)
+    found = lane(0, 1, sends, receives, rank(2).recv(0, 1))
+    assert (found.send.before, found.recv.before) == (2, 0)
+    assert [request.number for request in found.send.open] == [5]
+
+
+def test_a_file_that_ends_early_tells_nothing_about_its_newest():
+    sends = rank(0).wrapped().send(1, 40).send(2, 41).send(1, 42)
+    found = lane(0, 1, sends, rank(1).recv(0, 7).cut(), rank(2).recv(0, 1))
+    assert (found.send.before, found.recv.before) == (0, 0)
+
+
+def test_what_goes_back_to_the_start_needs_no_laying_beside():
+    found = lane(0, 1, rank(0).send(1, 1).send(1, 2), rank(1).recv(0, 1))
+    assert (found.send.before, found.recv.before) == (0, 0)
+
+
+def test_cells_of_a_wrapped_lane_stand_where_their_pair_stands():
+    """By hand from the records: rank 3's sends have p2p_seq 1285, 1286, 1289, 1290 and 1293, all over; rank 11's receives 1286,
+    1289, 1290 and 1293, and the open 1294."""
+    incident = hangview.load(str(FIXTURES / "nccl-stuck-wrapped"), options=ReadOptions(cache=False))
+    group = next(each.id for each in incident.groups if set(each.ranks) == {3, 11})
+    cells = [
+        [CellState(row[column] & STATE).name for row in incident.view.grid(group, "p2p 3->11").rows] for column in range(6)
+    ]
+    assert cells == [["COMPLETED", "OVERWRITTEN"], *[["COMPLETED", "COMPLETED"]] * 4, ["NOT_REQUESTED", "REQUESTED"]]
+    finding = next(each for each in incident.findings if each.lane == "p2p 3->11")
+    told = [line.text for line in finding.evidence]
+    assert "its newest p2p_seq is 1293" in told[0]
+    assert "p2p_seq 1294, requested and not over" in told[1]

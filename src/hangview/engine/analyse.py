@@ -217,7 +217,7 @@ def _lanes(
             out.append(Lane(group.id, COLLECTIVE, first, max(front, newest, seq or 0), seq, role, not reason, reason))
     for (g, src, dst), lane in traffic.lanes.items():
         role, seq = roles.get((g, p2p_lane(src, dst)), (None, None))
-        count = max(lane.send.count, lane.recv.count)
+        count = max(lane.send.newest, lane.recv.newest)
         out.append(Lane(g, p2p_lane(src, dst), 1, max(count, seq or 0), seq, role, lane.judged, lane.note))
     order = {Role.LEAD: 0, Role.WAITING: 1, Role.NOTE: 2, None: 3}
     out.sort(key=lambda lane: (order[lane.role], lane.lane != COLLECTIVE, lane.group, lane.lane))

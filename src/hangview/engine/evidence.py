@@ -92,10 +92,10 @@ class Telling:
         lane = self.traffic.lanes[place[0], source, target]
         end = lane.end(rank)
         requests = count(end.count, "send" if rank == source else "receive")
-        return Evidence(
-            f"rank {rank}: {requests} on {place[1]} in its records, none of them open{self.file(window.source, None)}",
-            window.source,
-        )
+        text = f"rank {rank}: {requests} on {place[1]} in its records, none of them open"
+        if not lane.counted and end.newest_p2p is not None:  # what shows that the pair of the open one is not among them
+            text += f", its newest p2p_seq is {end.newest_p2p}"
+        return Evidence(f"{text}{self.file(window.source, None)}", window.source)
 
     def requests(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> tuple[Evidence, ...]:
         """The records of the open requests."""
@@ -106,6 +106,8 @@ class Telling:
             for rank in ranks[:_EACH]:
                 for request in lane.end(rank).open[:1]:
                     name = self.records.ops[request.op].text
+                    if not lane.counted and request.p2p_seq is not None:
+                        name += f", p2p_seq {request.p2p_seq}"
                     text = f"rank {rank}: {name}, requested and not over{self.file(request.source, request.record_id)}"
                     lines.append(Evidence(text, request.source, request.record_id))
             return (*lines, *self._more(ranks))

@@ -1,7 +1,9 @@
 """Sends and receives: one lane per ordered pair of ranks, paired by order.
 
 There is no shared number: ``p2p_seq_id`` counts one rank's sends and receives with all its neighbours. The k-th send of a lane
-meets the k-th receive, counted from the start where both ranks' records go back to it, and from the open end otherwise.
+meets the k-th receive, counted from the start where both ranks' records go back to it. Where a ring buffer has dropped the
+first ones, the ends are laid beside each other by ``p2p_seq_id`` in a group of two, whose members both count the same, and else
+so that the newest ones that are over meet.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from hangview.incident import Group
     from hangview.schema import Records, Source
 
+    #: (group, source, target, of the sends), world ranks.
+    End = tuple[int, int, int, bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -31,7 +36,7 @@ class Request:
     position: int
     record_id: int | None
     p2p_seq: int | None
-    number: int  #: k-th of its lane on this rank, from 1, as far as the records go back
+    number: int  #: k-th of its lane, from 1, as far as the records of either end go back
     op: int
     signature: int
     created_ns: int | None
@@ -49,6 +54,12 @@ class LaneEnd:
     newest_p2p: int | None = None  #: newest p2p_seq of this rank in the group, by entries
     last_done_ns: int | None = None
     from_start: bool = False  #: the rank's records go back to the first one
+    before: int = 0  #: so many of the lane's numbers are older than this rank's records
+
+    @property
+    def newest(self) -> int:
+        """The number of its newest request, 0 without one."""
+        return self.before + self.count if self.count else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +101,18 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
         number=pl.int_range(1, pl.len() + 1).over("source", "group", "src", "dst", "sends", order_by="position"),
         open=pl.col("reading").is_in(OPEN),
     )
-    any_source = set(rows.filter(~pl.col("sends") & pl.col("src").is_null())["rank"].to_list())
     whole = {s.rank for s in records.sources if s.usable and s.rank is not None and _from_start(s)}
+    before = _before(records, groups, paired)
+    shifts = pl.DataFrame(
+        [(*end, number) for end, number in before.items()],
+        schema={"group": pl.Int32, "src": pl.Int32, "dst": pl.Int32, "sends": pl.Boolean, "before": pl.Int64},
+        orient="row",
+    )
+    if before:
+        paired = paired.join(shifts, on=["group", "src", "dst", "sends"], how="left", maintain_order="left").with_columns(
+            number=pl.col("number") + pl.col("before").fill_null(0)
+        )
+    any_source = set(rows.filter(~pl.col("sends") & pl.col("src").is_null())["rank"].to_list())
     newest = {(g, r): n for g, r, n in rows.group_by("group", "rank").agg(pl.col("p2p_seq").max()).iter_rows()}
     ends: dict[tuple[int, int, int, bool], LaneEnd] = {}
     still: dict[tuple[int, int, int, bool], list[Request]] = {}
@@ -116,6 +137,7 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
             newest.get((group, rank)),
             last_done,
             rank in whole,
+            before.get((group, src, dst, sends), 0),
         )
     lanes = {}
     for group, src, dst in sorted({key[:3] for key in ends}):
@@ -128,6 +150,40 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
             note=f"rank {dst} receives from any source: its receives cannot be assigned to a lane" if blind else "",
         )  # fmt: skip
     return Traffic(lanes, paired)
+
+
+def _before(records: Records, groups: tuple[Group, ...], paired: pl.DataFrame) -> dict[End, int]:
+    """For each end of a lane whose records begin later than the other end's: by how many requests, where that can be told."""
+    begun = {s.rank for s in records.sources if s.usable and not s.wrapped and not s.only_active}
+    cut = {s.rank for s in records.sources if s.partial}
+    lane = ["group", "src", "dst"]
+    sides = (pl.col("sends"), ~pl.col("sends"))
+    sent, received = (pl.col("number").filter(side) for side in sides)
+    over = paired.group_by(lane).agg(
+        sent=sent.len(),
+        received=received.len(),
+        sent_over=(~pl.col("open") & sides[0]).sum(),
+        received_over=(~pl.col("open") & sides[1]).sum(),
+    )
+    met = (
+        paired.filter(pl.col("p2p_seq").is_not_null())
+        .group_by(*lane, "p2p_seq")
+        .agg(sent=sent.max(), received=received.max())
+        .drop_nulls()
+        .sort("p2p_seq")
+        .group_by(lane)
+        .agg(pl.col("sent", "received").last())
+    )
+    by_number = {(group, src, dst): a - b for group, src, dst, a, b in met.iter_rows() if len(groups[group].ranks) == 2}
+    out: dict[End, int] = {}
+    for group, src, dst, sent_n, received_n, sent_over, received_over in over.iter_rows():
+        if {src, dst} <= begun or not sent_n or not received_n:
+            continue
+        newest = 0 if {src, dst} & cut else int(sent_over) - int(received_over)
+        ahead = by_number.get((group, src, dst), newest)
+        if ahead:
+            out[group, src, dst, ahead < 0] = abs(ahead)
+    return out
 
 
 def _from_start(source: Source) -> bool:

@@ -122,6 +122,8 @@ class View:
         for rank, number, reading in rows.select("rank", "number", "reading").iter_rows():
             table[ranks.index(rank), number - 1] = reading
         for i, rank in enumerate(ranks):
+            before = ends.end(rank).before
+            table[i][:before] = self._windows[group, rank].below
             table[i][table[i] == NO_CALL] = self._beyond(ends, rank)
         return GridRows(group, lane, 1, ranks, tuple(row.tobytes() for row in table))
 
@@ -219,7 +221,7 @@ class View:
         if found:  # of several records of one call, the one that the grid goes by
             reading = CellState(code & STATE)
             said = next((entry for entry in reversed(found) if entry.reading is reading), found[-1])
-            return Cell(rank, said.reading, f"{said.reading.word}, as recorded: {said.state}", differs, entries=found)
+            return Cell(rank, said.reading, _why(said), differs, entries=found)
         window = self._windows[group, rank]
         if code == NO_CALL:
             return Cell(rank, CellState.NOT_RECORDED, "no member has a record at this number")
@@ -291,7 +293,16 @@ class View:
                     end = ends.end(rank)
                     open_seq = end.open[0].number if end.open else None
                     out.append(
-                        Position(group, lane, 1 if end.count else None, end.count, "entry", end.done, open_seq, waits_for)
+                        Position(
+                            group,
+                            lane,
+                            end.before + 1 if end.count else None,
+                            end.newest,
+                            "entry",
+                            end.before + end.done if end.done else 0,
+                            open_seq,
+                            waits_for,
+                        )
                     )
         return tuple(out)
 
@@ -340,6 +351,14 @@ def _fill_by_log(
     row[untold & (seqs > done) & (seqs <= newest)] = CellState.REQUESTED | BY_LOG
     if window.covers:
         row[untold & (seqs > newest)] = CellState.NOT_REQUESTED | BY_LOG
+
+
+def _why(entry: Entry) -> str:
+    """Where a reading comes from. Sends and receives of a batch keep their first state, the record that closes it has it."""
+    over = entry.reading in (CellState.COMPLETED, CellState.ENDED)
+    if over and entry.is_p2p and not entry.retired and entry.state in ("scheduled", "started"):
+        return f"{entry.reading.word}: the record that closes its batch says so, its own stays {entry.state}"
+    return f"{entry.reading.word}, as recorded: {entry.state}"
 
 
 def _most(rows: Sequence[Mapping[str, Any]], families: tuple[str, ...]) -> str:

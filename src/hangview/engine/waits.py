@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from hangview.engine.components import components
 from hangview.incident import COLLECTIVE, p2p_lane
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _cycles(
     hard = {(e.rank, e.on) for out in edges.values() for e in out if e.arrow is not Arrow.PAIRED}
     closed: list[tuple[int, ...]] = []
     soft: list[tuple[int, ...]] = []
-    for component in _components(out_of):
+    for component in components(out_of):
         inside = set(component)
         leaves = any(on not in inside for r in component for on in out_of.get(r, ()))
         stuck = any(e is not End.LAG for r in component for e in ends.get(r, {}).values())
@@ -257,44 +258,3 @@ def _cycles(
         real = any((r, on) in hard for r in component for on in out_of[r])
         (closed if real else soft).append(tuple(sorted(component)))
     return tuple(sorted(closed)), tuple(sorted(soft))
-
-
-def _components(out_of: Mapping[int, list[int]]) -> list[list[int]]:
-    """Strongly connected components (Tarjan's algorithm without recursion: a job may have thousands of ranks)."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    on_stack: set[int] = set()
-    stack: list[int] = []
-    found: list[list[int]] = []
-    for root in sorted(out_of):
-        if root in index:
-            continue
-        work = [(root, iter(out_of.get(root, ())))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            node, targets = work[-1]
-            for target in targets:
-                if target not in index:
-                    index[target] = low[target] = len(index)
-                    stack.append(target)
-                    on_stack.add(target)
-                    work.append((target, iter(out_of.get(target, ()))))
-                    break
-                if target in on_stack:
-                    low[node] = min(low[node], index[target])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    component = []
-                    while True:
-                        member = stack.pop()
-                        on_stack.discard(member)
-                        component.append(member)
-                        if member == node:
-                            break
-                    found.append(component)
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hangview import load
@@ -74,6 +75,7 @@ def test_a_chain_of_thousands_needs_no_recursion():
     chain = [wait(rank, rank + 1) for rank in range(5000)]
     assert cycles_of(chain) == []
     assert cycles_of([*chain, wait(5000, 0)]) == [tuple(range(5001))]
+    assert cycles_of([*chain, wait(5000, 0), wait(17, 6000)]) == []
 
 
 def test_knots_gather_ranks_that_wait_for_the_same():
@@ -96,3 +98,27 @@ def test_who_is_held_in_a_call_whose_requests_differ_is_said_to_be():
     assert roots[1:] == [f"rank {rank}  {held}" for rank in (1, 3, 7)]
     places = [place for place, line in wait_lines(incident) if held in line.text]
     assert [(place.seq, place.rank) for place in places if place] == [(9, 1), (9, 3), (9, 7)]
+
+
+def test_ranks_in_a_ring_that_wait_for_a_lead_too_are_explained_by_it():
+    """Rank 2 waits for the lead as well: nothing closed holds it."""
+    incident = load(str(FIXTURES / "nccl-stuck-wrapped"))
+    lines = texts(incident)
+    assert lines[0].startswith("rank 3  look here first")
+    assert not any("cycle" in line for line in lines)
+    shown = "\n".join(lines)
+    assert all(str(wait.rank) in shown for wait in incident.waits)
+
+
+def test_a_lead_stands_above_a_cycle():
+    builder = Builder(4)
+    builder.group("ring", (0, 1))
+    builder.lane(0, 0, 2)
+    builder.wait((0,), (1,), 0, 2)
+    builder.wait((1,), (0,), 0, 2)
+    builder.group("stuck", (2, 3))
+    builder.lane(1, 0, 2)
+    builder.wait((2,), (3,), 1, 2)
+    incident = builder.build()
+    lines = texts(replace(incident, leads=(3,)))
+    assert [line.split("  ")[0] for line in lines if not line.startswith(" ")] == ["rank 3", "cycle of 2 ranks: ranks 0-1"]

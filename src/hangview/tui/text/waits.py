@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.engine.components import components
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.place import Place
@@ -64,45 +65,15 @@ def knots_of(waits: Iterable[Wait]) -> list[Knot]:
 
 
 def cycles_of(waits: Iterable[Wait]) -> list[tuple[int, ...]]:
-    """Sets of ranks that reach each other by waiting (strongly connected, more than one rank), lowest rank first."""
+    """Sets of ranks that reach each other by waiting and wait for nobody else, lowest rank first. Where one of them waits for a
+    rank outside, that one explains all of them."""
     graph: defaultdict[int, set[int]] = defaultdict(set)
     for wait in waits:
         graph[wait.rank].add(wait.on)
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    inside: set[int] = set()
-    found: list[tuple[int, ...]] = []
-    for start in sorted(graph):
-        if start in order:
-            continue
-        work = [(start, iter(sorted(graph[start])))]
-        order[start] = low[start] = len(order)
-        stack.append(start)
-        inside.add(start)
-        while work:  # Tarjan without recursion: a chain of 4,096 ranks is too deep for it
-            rank, targets = work[-1]
-            for target in targets:
-                if target not in order:
-                    order[target] = low[target] = len(order)
-                    stack.append(target)
-                    inside.add(target)
-                    work.append((target, iter(sorted(graph.get(target, ())))))
-                    break
-                if target in inside:
-                    low[rank] = min(low[rank], order[target])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[rank])
-                if low[rank] == order[rank]:
-                    members: list[int] = []
-                    while not members or members[-1] != rank:
-                        members.append(stack.pop())
-                        inside.discard(members[-1])
-                    if len(members) > 1:
-                        found.append(tuple(sorted(members)))
-    return sorted(found)
+    found = components({rank: sorted(on) for rank, on in graph.items()})
+    return sorted(
+        tuple(sorted(ranks)) for ranks in found if len(ranks) > 1 and all(graph[rank] <= set(ranks) for rank in ranks)
+    )
 
 
 def wait_lines(incident: Incident) -> list[WaitLine]:
@@ -116,15 +87,20 @@ def wait_lines(incident: Incident) -> list[WaitLine]:
             by_target[target].append(knot)
     lines: list[WaitLine] = []
     drawn: set[Knot] = set()
-    for members in cycles_of(incident.waits):
-        lines += _cycle(incident, members, knots, drawn)
-        lines += _below(incident, members, by_target, drawn)
     waiting = {wait.rank for wait in incident.waits}
     differing = _differing_calls(incident)
     roots: defaultdict[tuple[Knot, ...], list[int]] = defaultdict(list)
     for target in sorted(set(by_target) - waiting):
         roots[tuple(by_target[target])].append(target)
-    for ranks in sorted(roots.values(), key=lambda each: (not set(each) & set(incident.leads), each)):
+    leads = [ranks for ranks in roots.values() if set(ranks) & set(incident.leads)]
+    others = [ranks for ranks in roots.values() if ranks not in leads]
+    for ranks in sorted(leads):
+        lines.append(_root(incident, ranks, by_target[ranks[0]][0], differing))
+        lines += _below(incident, ranks, by_target, drawn)
+    for members in cycles_of(incident.waits):
+        lines += _cycle(incident, members, knots, drawn)
+        lines += _below(incident, members, by_target, drawn)
+    for ranks in sorted(others):
         lines.append(_root(incident, ranks, by_target[ranks[0]][0], differing))
         lines += _below(incident, ranks, by_target, drawn)
     if len(lines) > LINES:
