@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from hangview.incident import Verdict
 from hangview.report.explain import to_explanation
-from tests.report.build import NOT_REQUESTED, healthy, incident, one_lead
+from hangview.report.markdown import to_markdown
+from hangview.report.text import to_text
+from hangview.schema import Attempt, SourceStatus
+from tests.report.build import NOT_REQUESTED, dump, healthy, incident, one_lead
 
 ONE_LEAD = """\
 LOOK FIRST  rank 3 did not request all_reduce 42 of default_pg; ranks 0-2 wait for it
@@ -40,3 +43,25 @@ def test_a_finding_without_steps_says_so():
 def test_not_enough_evidence_has_an_answer_too():
     made = incident(verdict=Verdict.NOT_ENOUGH_EVIDENCE, sources=())
     assert to_explanation(made) == "NOT ENOUGH EVIDENCE  nothing to read in run-7\n"
+
+
+def test_files_of_several_runs_are_said_in_the_first_lines_of_every_form():
+    """Who gave two folders by mistake must see it before the answer is believed."""
+    now = tuple(dump(rank) for rank in range(4))
+    old = tuple(dump(rank, path=f"old/{rank}", status=SourceStatus.OTHER_ATTEMPT) for rank in range(4))
+    two = (Attempt(1, (0, 1, 2, 3), False, "older"), Attempt(2, (0, 1, 2, 3), True))
+    made = incident(NOT_REQUESTED, leads=(3,), sources=now + old, attempts=two)
+    for form in (to_text, to_markdown, to_explanation):
+        assert "files of 2 attempts: attempt 2 alone is shown, 4 files left out" in "".join(form(made).splitlines()[:5]), form
+
+
+def test_several_files_of_one_rank_are_said_in_the_first_lines_of_every_form():
+    now = tuple(dump(rank) for rank in range(4))
+    old = tuple(dump(rank, path=f"old/{rank}", status=SourceStatus.SUPERSEDED) for rank in range(2))
+    for more, told in (
+        (old, "ranks 0-1 have more than one file: of each the newer"),
+        (old[:1], "rank 0 has more than one file: the newer"),
+    ):
+        made = incident(NOT_REQUESTED, leads=(3,), sources=now + more)
+        for form in (to_text, to_markdown, to_explanation):
+            assert told in "".join(form(made).splitlines()[:5]), form

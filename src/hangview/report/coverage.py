@@ -71,6 +71,35 @@ def attempt_lines(incident: Incident) -> list[str]:
     ]
 
 
+def mixed_lines(incident: Incident) -> list[str]:
+    """That files of several starts of the job, or several files of one rank, were found: belongs to the first lines of an
+    answer, for who gave two folders by mistake must not read the one's answer as the other's."""
+    lines = []
+    attempts = incident.records.attempts
+    shown = [attempt.attempt for attempt in attempts if attempt.current]
+    if len(attempts) > 1 and shown:
+        left = sum(source.status is SourceStatus.OTHER_ATTEMPT for source in incident.records.sources)
+        lines.append(f"files of {len(attempts):,} attempts: attempt {shown[0]} alone is shown, {count(left, 'file')} left out")
+    twice = several_files(incident)
+    if twice:
+        has, of = ("has", "") if len(twice) == 1 else ("have", "of each ")
+        lines.append(
+            f"{name_ranks(twice, RANK_PARTS)} {has} more than one file: {of}the newer or richer one is used "
+            "(hangview check lists them)"
+        )
+    return lines
+
+
+def several_files(incident: Incident) -> dict[int, int]:
+    """Ranks with more than one file of the attempt that is shown, and how many those are."""
+    more = Counter(
+        source.rank
+        for source in incident.records.sources
+        if source.status is SourceStatus.SUPERSEDED and source.rank is not None
+    )
+    return {rank: number + 1 for rank, number in sorted(more.items())}
+
+
 def coverage_lines(incident: Incident) -> tuple[str, ...]:
     """Ranks expected, read and missing with the reason; attempts; lanes that were not judged."""
     coverage = incident.coverage

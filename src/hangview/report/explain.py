@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
+from hangview.report.coverage import mixed_lines
 from hangview.report.lines import Line, plain
 from hangview.report.page import build, evidence_text, ordered
 from hangview.text import escape
@@ -22,6 +23,7 @@ def explanation_lines(incident: Incident) -> list[Line]:
     """For every finding that is not just waiting: its sentence, the steps that lead to it, the records they rest on."""
     label, sentence = build(incident).answers[0]
     lines = [Line(f"{label}  {sentence}", "answer", hang=len(label) + 2)]
+    lines += [Line(each, "warn", indent=len(label) + 2) for each in mixed_lines(incident)]
     findings = [finding for finding in ordered(incident.findings) if finding.role is not Role.WAITING]
     for finding in findings:
         lines += [Line(), Line(f"{finding.role.value}: {escape(finding.summary)}", "lead"), *_chain(incident, finding)]

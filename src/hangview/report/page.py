@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.incident import Kind, Role, Verdict
-from hangview.report.coverage import RANK_PARTS, coverage_lines, source_lines
+from hangview.report.coverage import RANK_PARTS, coverage_lines, mixed_lines, source_lines
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, name_ranks
 
@@ -135,7 +135,7 @@ def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str
 
 
 def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:
-    lines = []
+    lines = mixed_lines(incident)
     waits = incident.waits if incident.verdict is Verdict.DIVERGENCE else ()
     ranks = {wait.rank for wait in waits} - set(incident.leads)
     groups = {wait.group for wait in waits}

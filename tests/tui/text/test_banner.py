@@ -10,7 +10,7 @@ import pytest
 import hangview
 from hangview.incident import Role
 from hangview.report.page import build
-from hangview.schema import Attempt, ReadOptions
+from hangview.schema import Attempt, ReadOptions, Source, SourceKind, SourceStatus
 from hangview.tui.prose import plain
 from hangview.tui.text.banner import answer, banner, context, title
 from tests.support import incidents
@@ -94,8 +94,17 @@ def test_title_names_the_attempt_only_where_there_are_several():
     incident = incidents.four_ranks()
     two = (Attempt(1, (0, 1), False), Attempt(2, (0, 1, 2, 3), True))
     again = replace(incident, records=replace(incident.records, attempts=two))
-    assert "attempt 2" in title(again, ("x",), "").text
+    assert "attempt 2, 1 left out" in title(again, ("x",), "").text
     assert "attempt" not in title(incident, ("x",), "").text
+
+
+def test_title_says_that_ranks_have_several_files():
+    """Two folders given by mistake: which one is shown must not be guessed from the evidence."""
+    incident = incidents.four_ranks()
+    old = [Source(f"old/rank_{rank}", SourceKind.DUMP, SourceStatus.SUPERSEDED, rank=rank) for rank in (1, 2)]
+    for more, told in ((old, "2 files of 2 ranks, one used"), (old[:1], "2 files of rank 1, one used")):
+        twice = replace(incident, records=replace(incident.records, sources=(*incident.records.sources, *more)))
+        assert told in title(twice, ("run-4711",), "watching (poll 2 s)", width=80).text
 
 
 def test_while_reading_there_is_no_answer():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
-from hangview.report.coverage import producers
+from hangview.report.coverage import producers, several_files
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line
@@ -31,10 +31,14 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
     if incident is not None:
         current = [attempt for attempt in incident.records.attempts if attempt.current]
         if len(incident.records.attempts) > 1 and current:
-            parts["attempt"] = f"attempt {current[0].attempt}"
+            parts["attempt"] = f"attempt {current[0].attempt}, {len(incident.records.attempts) - 1:,} left out"
         parts["dumps"] = f"dumps {len(incident.coverage.read)}/{len(incident.coverage.expected)}"
         if incident.coverage.partial:
             parts["dumps"] += f" ({len(incident.coverage.partial)} in part)"
+        twice = several_files(incident)
+        if twice:
+            files = f"{min(twice.values())}+ files" if len(set(twice.values())) > 1 else f"{next(iter(twice.values()))} files"
+            parts["files"] = f"{files} of {name_ranks(twice, 1) if len(twice) == 1 else count(len(twice), 'rank')}, one used"
         dumps = [source for source in incident.records.sources if source.kind is SourceKind.DUMP and source.usable]
         parts["kinds"], shorter = ("; ".join(producers(dumps, words)[:2]) for words in ("dump schema", "schema"))
         logs = sum(source.kind is SourceKind.LOG for source in incident.records.sources)
