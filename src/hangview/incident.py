@@ -54,6 +54,10 @@ class Kind(StrEnum):
         return "process ended or raised an error" if self is Kind.PROCESS_ENDED else self.value.replace("_", " ")
 
 
+#: Kinds whose ranks are shown and not named: nothing was observed of them, or all are in the same call.
+UNNAMED = frozenset({Kind.NOT_OBSERVED, Kind.NOT_COMPLETED, Kind.ORDER_CYCLE})
+
+
 class Role(StrEnum):
     LEAD = "lead"  #: look here first
     WAITING = "waiting"  #: explained by a lead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hangview.incident import Verdict
+from hangview.incident import Kind, Verdict
 from hangview.report.explain import to_explanation
 from hangview.report.markdown import to_markdown
 from hangview.report.text import to_text
@@ -29,6 +29,22 @@ note: rank 2 came 3.1 s late to all_reduce 17 of default_pg
 
 def test_steps_then_records():
     assert to_explanation(one_lead()) == ONE_LEAD
+
+
+def test_who_is_not_named_is_no_lead():
+    """A rank without a dump is where nothing was observed, not where to look first."""
+    nobody = replace(NOT_REQUESTED, kind=Kind.NOT_OBSERVED, summary="ranks 0-2 wait; nothing tells of rank 3")
+    told = to_explanation(incident(nobody))
+    assert told.startswith("NO RANK NAMED  ranks 0-2 wait; nothing tells of rank 3\n\nno rank named: ranks 0-2 wait;")
+    assert "lead" not in told.lower()
+    assert "## No rank named: ranks 0-2 wait" in to_markdown(incident(nobody))
+
+
+def test_beside_a_lead_it_is_said_which_finding_names_nobody():
+    nobody = replace(NOT_REQUESTED, kind=Kind.ORDER_CYCLE, ranks=(1, 2), others=(), summary="ranks 1-2 wait for each other")
+    made = incident(NOT_REQUESTED, nobody, nobody, leads=(3,))
+    words = [line.partition("  ")[0] for line in to_text(made).splitlines()[:3]]
+    assert words == ["LOOK FIRST", "NO RANK NAMED", "AND"]
 
 
 def test_no_hang_says_what_was_checked():

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import Finding, Kind, Role, Side
+from hangview.incident import UNNAMED, Finding, Kind, Role, Side
 from hangview.logs import findings as made
 from hangview.logs import words
 from hangview.logs.calls import calls, groups_by_log
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["conclude", "ends_by_rank", "groups_by_log", "leads_of", "process_ended_finding"]
 
-#: Kinds whose ranks are shown and not named: nothing was observed of them, or all are in the same call.
-UNNAMED = frozenset({Kind.NOT_OBSERVED, Kind.NOT_COMPLETED, Kind.ORDER_CYCLE})
 #: Notes about earlier attempts and heartbeats; more would bury the rest.
 _MOST_NOTES = 8
 _ORDER = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hangview.incident import Role, Verdict
 from hangview.report.coverage import mixed_lines
 from hangview.report.lines import Line, plain
-from hangview.report.page import build, evidence_text, ordered
+from hangview.report.page import NOBODY, build, evidence_text, names_a_rank, ordered
 from hangview.text import escape
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def explanation_lines(incident: Incident) -> list[Line]:
     lines += [Line(each, "warn", indent=len(label) + 2) for each in mixed_lines(incident)]
     findings = [finding for finding in ordered(incident.findings) if finding.role is not Role.WAITING]
     for finding in findings:
-        lines += [Line(), Line(f"{finding.role.value}: {escape(finding.summary)}", "lead"), *_chain(incident, finding)]
+        nobody = finding.role is Role.LEAD and not names_a_rank(incident, finding)
+        word = NOBODY if nobody else finding.role.value
+        lines += [Line(), Line(f"{word}: {escape(finding.summary)}", "lead"), *_chain(incident, finding)]
     if incident.verdict is Verdict.NO_HANG and not findings:
         lines += [
             Line(),

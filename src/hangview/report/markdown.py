@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role
-from hangview.report.page import build
+from hangview.report.page import NOBODY, build
 from hangview.text import count
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ def to_markdown(incident: Incident, *, everything: bool = False) -> str:
     if page.below:
         lines += [*_items(page.below), ""]
     for number, section in enumerate(page.leads, 1):
-        name = "Lead" if section.role is Role.LEAD else "Finding"
+        name = "Lead" if section.named else NOBODY.capitalize() if section.role is Role.LEAD else "Finding"
         lines += _section(f"{name if len(page.leads) == 1 else f'{name} {number}'}: {section.summary}", section)
-    lines += _more(page, "leads")
+    lines += _more(page, "leads", "leads" if all(section.named for section in page.leads) else "findings")
     if page.waiting:
         lines += ["## Waiting (explained by the above)", "", *_items(page.waiting), "", *_more(page, "waiting")]
     for section in page.notes:
@@ -59,9 +59,9 @@ def _section(title: str, section: Section) -> list[str]:
     return lines
 
 
-def _more(page: Page, part: str) -> list[str]:
+def _more(page: Page, part: str, name: str = "") -> list[str]:
     hidden = page.hidden[part]
-    return [f"… {hidden:,} more {part}", ""] if hidden else []
+    return [f"… {hidden:,} more {name or part}", ""] if hidden else []
 
 
 def _items(texts: Iterable[str]) -> list[str]:

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind, Role, Verdict
+from hangview.incident import UNNAMED, Kind, Role, Verdict
 from hangview.report.coverage import RANK_PARTS, coverage_lines, mixed_lines, source_lines
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, name_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.incident import Evidence, Finding, Incident
 
@@ -21,14 +21,20 @@ EVIDENCE = 10
 FINDINGS = 10
 ANSWERS = 5
 
+LOOK_FIRST = "LOOK FIRST"
+NO_RANK = "NO RANK NAMED"
+#: What stands before a finding that names nobody, where its role is written out.
+NOBODY = "no rank named"
+
 _ROLES = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One finding. ``hidden`` lines of evidence were left out."""
+    """One finding. ``hidden`` lines of evidence were left out; ``named``: it says which rank to look at first."""
 
     role: Role
+    named: bool
     summary: str
     evidence: tuple[str, ...]
     hidden: int
@@ -100,6 +106,7 @@ def _section(incident: Incident, finding: Finding, *, everything: bool) -> Secti
     shown = finding.evidence[: None if everything else EVIDENCE]
     return Section(
         role=finding.role,
+        named=names_a_rank(incident, finding),
         summary=escape(finding.summary),
         evidence=tuple(evidence_text(incident, line) for line in shown),
         hidden=len(finding.evidence) - len(shown),
@@ -117,21 +124,35 @@ def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str
     if not leads:
         waiting = next((escape(finding.summary) for finding in findings if finding.role is Role.WAITING), None)
         if waiting is not None:
-            return (("NO RANK NAMED", waiting),)
+            return ((NO_RANK, waiting),)
         return (("DIVERGENCE", escape(findings[0].summary) if findings else "the records of these ranks do not agree"),)
-    answers = []
-    seen: set[int] = set()
-    for finding in leads[:ANSWERS]:
-        label = "AND" if seen else "LOOK FIRST" if incident.leads else "NO RANK NAMED"
-        if finding.kind is Kind.PROCESS_ENDED and seen >= set(finding.ranks):
-            label = (
-                "ITS LOG" if len(finding.ranks) == 1 else "THEIR LOGS"
-            )  # the same ranks once more, not another place to look
-        seen |= set(finding.ranks) or {-1}
-        answers.append((label, escape(finding.summary)))
+    answers = [(word, escape(finding.summary)) for finding, word in zip(leads, lead_words(incident, leads), strict=True)]
     if len(leads) > ANSWERS:
-        answers.append(("AND", f"{count(len(leads) - ANSWERS, 'more lead')}, below"))
+        noun = "lead" if all(names_a_rank(incident, finding) for finding in leads) else "finding"
+        answers = [*answers[:ANSWERS], ("AND", f"{count(len(leads) - ANSWERS, f'more {noun}')}, below")]
     return tuple(answers)
+
+
+def names_a_rank(incident: Incident, finding: Finding) -> bool:
+    """Whether a finding says where to look first. Others of its role say where ranks stand still, and nobody is named."""
+    ranks = set(finding.ranks)
+    return finding.role is Role.LEAD and bool(ranks) and ranks <= set(incident.leads) and finding.kind not in UNNAMED
+
+
+def lead_words(incident: Incident, leads: Iterable[Finding]) -> list[str]:
+    """A word for each finding that stands first: ``LOOK FIRST``, ``NO RANK NAMED``, ``AND`` for another one of the same, and
+    ``ITS LOG`` where the log of ranks that were named already says more."""
+    words: list[str] = []
+    seen: set[int] = set()
+    for finding in leads:
+        ranks = set(finding.ranks)
+        word = LOOK_FIRST if names_a_rank(incident, finding) else NO_RANK
+        if finding.kind is Kind.PROCESS_ENDED and ranks and seen >= ranks:
+            words.append("ITS LOG" if len(ranks) == 1 else "THEIR LOGS")  # the same ranks once more, not another place to look
+        else:
+            words.append("AND" if word in words else word)
+        seen |= ranks
+    return words
 
 
 def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:

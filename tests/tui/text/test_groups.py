@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 import hangview
+from hangview.incident import Role
 from hangview.schema import ReadOptions
-from hangview.tui.text.groups import sorted_lanes
+from hangview.tui.text.finding import finding_choice
+from hangview.tui.text.groups import mark_of, sorted_lanes
+from hangview.tui.text.help import help_lines
+from tests.support import incidents
 from tests.support.builder import Builder
 from tests.tui.screens import showing
 
@@ -50,3 +54,13 @@ async def test_a_name_that_is_spelled_out_in_ascii_is_shortened_after_that():
         rows, wanted = numbers(app, incident)
         assert rows == wanted == [["2", "1820"]]
         assert "\\u6a21" in app.main.choices("groups").laid()[0].text
+
+
+def test_the_sign_of_a_lead_is_for_ranks_that_are_named():
+    """Ranks stand still for want of a dump, or wait for each other: nobody is to be looked at first."""
+    for incident, sign in ((incidents.missing_dump(), "s"), (incidents.cycle(), "s"), (incidents.four_ranks(), "!")):
+        first = sorted_lanes(incident)[0]
+        assert first.role is Role.LEAD
+        assert mark_of(incident, first)[0] == sign
+        assert finding_choice(incident, incident.findings[0])[0].text.startswith(f"{sign} ")
+        assert any(line.text.strip().startswith(f"{sign} ") for line in help_lines(ascii_only=True))

@@ -196,7 +196,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         ]
         self.choices("groups").choose_from(lanes or [Choice(None, (line(("no lane", Tone.DIM)),))])
         self.choices("groups").choose(self.lane_key)
-        findings = [Choice(at, finding_choice(each)) for at, each in enumerate(incident.findings)]
+        findings = [Choice(at, finding_choice(incident, each)) for at, each in enumerate(incident.findings)]
         self.choices("findings").choose_from(findings or [Choice(None, no_findings(incident))])
         self.choices("findings").choose(self.finding_at)
         self.choices("waits").choose_from(

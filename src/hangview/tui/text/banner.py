@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.report.coverage import producers, several_files
+from hangview.report.page import NO_RANK
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line
 from hangview.tui.text.brief import brief
-from hangview.tui.text.common import NO_RANK, ROLE_TONES, missing_groups, role_word
+from hangview.tui.text.common import missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ def answer(incident: Incident, current: Finding | None) -> Line:
     if shown is None:
         return line(("DIVERGENCE  ", Tone.UNKNOWN), ("the records of these ranks do not agree", Tone.STRONG), hang=12)
     if shown.role is Role.LEAD:
-        word = f"{role_word(incident, shown)}  "
+        word, tone = role_word(incident, shown), role_mark(incident, shown)[1]
     else:
-        word = f"{NO_RANK if shown.role is Role.WAITING else 'DIVERGENCE'}  "
-    return line((word, ROLE_TONES[Role.LEAD]), (brief(incident, shown), Tone.STRONG), hang=len(word))
+        word, tone = NO_RANK if shown.role is Role.WAITING else "DIVERGENCE", Tone.UNKNOWN
+    return line((f"{word}  ", tone), (brief(incident, shown), Tone.STRONG), hang=len(word) + 2)
 
 
 def stepped(incident: Incident, current: Finding | None) -> Line | None:

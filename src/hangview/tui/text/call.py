@@ -12,12 +12,12 @@ from hangview.text import count, name_ranks
 from hangview.tui.prose import Line, Prose, Tone, line, pad
 from hangview.tui.sides import disagree
 from hangview.tui.text.common import (
-    ROLE_TONES,
     clock_spread,
     clock_time,
     group_of,
     lane_name,
     ranks_text,
+    role_mark,
     role_word,
     seconds,
     state_tone,
@@ -73,7 +73,7 @@ def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None =
     lines = [*_side_lines(call.sides), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
     for finding in [each for each in findings_at(incident, call) if each is not told][:3]:
         word = role_word(incident, finding)
-        lines.append(line((f"{word}  ", ROLE_TONES[finding.role]), finding.summary, hang=len(word) + 2))
+        lines.append(line((f"{word}  ", role_mark(incident, finding)[1]), finding.summary, hang=len(word) + 2))
     if not call.cells:
         lines.append(line(("no member has a call at this seq: the number was not used", Tone.UNKNOWN)))
     return tuple(lines)

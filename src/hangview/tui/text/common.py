@@ -6,7 +6,8 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Kind, Role
+from hangview.incident import COLLECTIVE, Role
+from hangview.report.page import LOOK_FIRST, lead_words, names_a_rank
 from hangview.schema import CellState
 from hangview.text import fold_ranks
 from hangview.tui.prose import Tone
@@ -19,26 +20,26 @@ if TYPE_CHECKING:
 #: How many parts of a rank list a pane writes out.
 PARTS = 24
 
-ROLE_WORDS = {Role.LEAD: "LOOK FIRST", Role.WAITING: "WAITING", Role.NOTE: "NOTE"}
-NO_RANK = "NO RANK NAMED"
+ROLE_WORDS = {Role.LEAD: LOOK_FIRST, Role.WAITING: "WAITING", Role.NOTE: "NOTE"}
 ROLE_TONES = {Role.LEAD: Tone.LEAD, Role.WAITING: Tone.WAITING, Role.NOTE: Tone.STRONG}
 ROLE_MARKS = {Role.LEAD: "!", Role.WAITING: "w", Role.NOTE: "i"}
+#: The sign of what stands first and yet names nobody: ranks stand still here, and the records do not tell on whom it hangs.
+NO_RANK_MARK = "s"
 
 
 def role_word(incident: Incident, finding: Finding) -> str:
     """The report's word for a finding: ``LOOK FIRST``, ``AND`` for another place to look, ``ITS LOG`` where the log of ranks
     that were named already says more, ``NO RANK NAMED`` where the evidence names none."""
-    seen: set[int] = set()
-    for each in incident.findings:
-        if each.role is not Role.LEAD:
-            continue
-        word = "AND" if seen else "LOOK FIRST" if incident.leads else NO_RANK
-        if each.kind is Kind.PROCESS_ENDED and seen >= set(each.ranks):
-            word = "ITS LOG" if len(each.ranks) == 1 else "THEIR LOGS"
-        if each is finding:
-            return word
-        seen |= set(each.ranks) or {-1}
-    return ROLE_WORDS[finding.role]
+    leads = [each for each in incident.findings if each.role is Role.LEAD]
+    words = zip(leads, lead_words(incident, leads), strict=True)
+    return next((word for each, word in words if each is finding), ROLE_WORDS[finding.role])
+
+
+def role_mark(incident: Incident, finding: Finding) -> tuple[str, Tone]:
+    """The sign of a finding: ``!`` only where a rank is named, ``s`` where ranks stand still and nobody is."""
+    if finding.role is Role.LEAD and not names_a_rank(incident, finding):
+        return NO_RANK_MARK, Tone.UNKNOWN
+    return ROLE_MARKS[finding.role], ROLE_TONES[finding.role]
 
 
 def group_of(incident: Incident, number: int | None) -> Group | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hangview.incident import Finding, Incident, Role
 from hangview.text import name_ranks
 from hangview.tui.prose import BLANK, Prose, Span, Tone, item, line
-from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, lane_name, role_word
+from hangview.tui.text.common import lane_name, role_mark, role_word
 
 
 def finding_lines(incident: Incident, finding: Finding) -> Prose:
-    tone = ROLE_TONES[finding.role]
+    tone = role_mark(incident, finding)[1]
     word = role_word(incident, finding)
     lines = [line((f"{word}  ", tone), (finding.summary, Tone.STRONG), hang=len(word) + 2)]
     lines.append(line(*_about(incident, finding)))
@@ -41,10 +41,9 @@ def _about(incident: Incident, finding: Finding) -> list[Span]:
     return [Span(" · ".join(parts), Tone.DIM)]
 
 
-def finding_choice(finding: Finding) -> Prose:
+def finding_choice(incident: Incident, finding: Finding) -> Prose:
     """The finding in the list: its sign and its summary."""
-    sign = ROLE_MARKS[finding.role]
-    tone = ROLE_TONES[finding.role]
+    sign, tone = role_mark(incident, finding)
     return (line((f"{sign} ", tone), (finding.summary, tone if finding.role is Role.LEAD else Tone.PLAIN), hang=2),)
 
 

@@ -10,7 +10,7 @@ from hangview.incident import COLLECTIVE, Role
 from hangview.text import escape
 from hangview.tui.grid.plane import label_ranks
 from hangview.tui.prose import Tone, clip, line, to_ascii
-from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, group_of
+from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, group_of, role_mark
 
 if TYPE_CHECKING:
     from hangview.incident import Incident, Lane
@@ -29,8 +29,14 @@ def sorted_lanes(incident: Incident) -> list[Lane]:
     return sorted(incident.lanes, key=place)
 
 
-def mark_of(lane: Lane) -> tuple[str, Tone]:
-    """The sign of a lane: ``!`` lead, ``w`` waiting, ``i`` note, ``d`` diverged, ``?`` not judged, ``.`` agrees."""
+def mark_of(incident: Incident, lane: Lane) -> tuple[str, Tone]:
+    """The sign of a lane: ``!`` lead, ``s`` stands still and nobody is named, ``w`` waiting, ``i`` note, ``d`` diverged,
+    ``?`` not judged, ``.`` agrees."""
+    if lane.role is Role.LEAD:
+        leads = (each for each in incident.findings if each.role is Role.LEAD)
+        marks = {role_mark(incident, each) for each in leads if (each.group, each.lane) == (lane.group, lane.lane)}
+        if len(marks) == 1:
+            return marks.pop()
     if lane.role is not None:
         return ROLE_MARKS[lane.role], ROLE_TONES[lane.role]
     if lane.divergence is not None:
@@ -64,7 +70,7 @@ def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, a
         members = f" {lane.lane}"
     elif group and sum(each.label == group.label for each in incident.groups) > 1:
         members = f" {label_ranks(sorted(group.ranks), 9)}"  # several groups go by this name
-    sign, tone = mark_of(lane)
+    sign, tone = mark_of(incident, lane)
     size = f"{len(group.ranks):,}" if group else "?"
     numbers = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
     row = Row(sign, tone, group.label if group else "?", members, numbers, tone if lane.role is Role.LEAD else Tone.PLAIN)

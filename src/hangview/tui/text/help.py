@@ -25,7 +25,8 @@ _WORDS = (
 )
 _MARKS = (
     ("!", "lead: look here first"),
-    ("w", "waiting, explained by a lead"),
+    ("s", "stands still here, no rank named"),
+    ("w", "waiting, explained by what stands above"),
     ("i", "note: worth knowing, explains no hang"),
     ("d", "diverged, no finding of its own"),
     ("?", "not judged; before a rank: a problem or no record"),
