@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind, Role, Side, Verdict, Wait
+from hangview.incident import COLLECTIVE, Kind, Role, Side, Verdict, Wait
 from hangview.schema import SourceStatus
+from hangview.tui.text.groups import mark_of
 from tests.engine.support import DONE, OPEN, PAIR, STARTED, WORLD, Dump, Pg, alike, look, lost, of_kind, rank
 
 TP = Pg("7", "tp", (0, 1, 2, 3))
@@ -299,3 +300,17 @@ def test_a_job_of_one_rank_waits_for_nobody(how):
     incident = look(rank(0).call("all_reduce", 1, how, group=alone))
     assert incident.leads == ()
     assert of_kind(incident, Kind.NOT_REQUESTED) == []
+
+
+def test_a_lane_of_which_one_end_left_no_dump_is_not_called_agreed():
+    """The receive is over, and still nothing was seen of the sender: as for collectives of a group with such a member."""
+    made = look(rank(0).calls("all_reduce", 1, 3).recv(1, 1).send(2, 2), lost(1), rank(2).calls("all_reduce", 1, 3).recv(0, 1))
+    judged = {lane.lane: (lane.judged, lane.note) for lane in made.lanes if lane.lane != COLLECTIVE}
+    assert judged == {"p2p 1->0": (False, "no usable record of rank 1"), "p2p 0->2": (True, "")}
+    marks = {lane.lane: mark_of(made, lane)[0] for lane in made.lanes}
+    assert (marks["p2p 1->0"], marks["p2p 0->2"]) == ("?", ".")
+
+
+def test_nor_is_one_whose_end_stands_in_a_file_that_was_cut():
+    made = look(rank(0).recv(1, 1), rank(1).cut())
+    assert [lane.judged for lane in made.lanes if lane.lane != COLLECTIVE] == [False]

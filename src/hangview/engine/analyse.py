@@ -12,14 +12,14 @@ from hangview.engine import calls as calls_room
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.logs import judge
-from hangview.schema import SourceKind, SourceStatus
+from hangview.schema import CellState, SourceKind, SourceStatus
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.calls import Calls
-    from hangview.engine.p2p import Traffic
+    from hangview.engine.p2p import P2PLane, Traffic
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Graph
     from hangview.engine.windows import Windows
@@ -182,6 +182,17 @@ def _unseen(group: Group, known: Windows) -> str:
     return f"no usable record of {name_ranks(blind)}" if blind else ""
 
 
+def _unseen_ends(lane: P2PLane, known: Windows) -> str:
+    """The same for sends and receives: an end that left no record, and whose rank left none that could tell."""
+    blind = set()
+    for end in (lane.send, lane.recv):
+        window = known.get((lane.group, end.rank))
+        if not end.count and window is not None:
+            beyond = window.source is None or window.above in (CellState.CUT, CellState.BEFORE_DUMP)
+            blind |= {end.rank} if beyond else set()
+    return f"no usable record of {name_ranks(blind)}" if blind else ""
+
+
 def _lanes(
     found: tuple[Group, ...],
     calls: Calls,
@@ -218,7 +229,8 @@ def _lanes(
     for (g, src, dst), lane in traffic.lanes.items():
         role, seq = roles.get((g, p2p_lane(src, dst)), (None, None))
         count = max(lane.send.newest, lane.recv.newest)
-        out.append(Lane(g, p2p_lane(src, dst), 1, max(count, seq or 0), seq, role, lane.judged, lane.note))
+        reason = lane.note or _unseen_ends(lane, known)
+        out.append(Lane(g, p2p_lane(src, dst), 1, max(count, seq or 0), seq, role, lane.judged and not reason, reason))
     order = {Role.LEAD: 0, Role.WAITING: 1, Role.NOTE: 2, None: 3}
     out.sort(key=lambda lane: (order[lane.role], lane.lane != COLLECTIVE, lane.group, lane.lane))
     return tuple(out)
