@@ -29,7 +29,7 @@ _MARKS = (
     ("w", "waiting, explained by what stands above"),
     ("i", "note: worth knowing, explains no hang"),
     ("d", "diverged, no finding of its own"),
-    ("?", "not judged, or a member was not observed; before a rank: a problem or no record"),
+    ("?", "not judged, not all observed; before a rank: problem or no record"),
     ("#", "before a rank: differs from the majority"),
     ("*", "before a rank: marked"),
     (".", "all agree and completed"),
