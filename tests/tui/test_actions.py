@@ -52,7 +52,9 @@ def our_classes() -> Iterator[type[DOMNode]]:
     for module in pkgutil.walk_packages(hangview.tui.__path__, "hangview.tui."):
         if ".worksheet" not in module.name:
             for found in vars(importlib.import_module(module.name)).values():
-                if inspect.isclass(found) and issubclass(found, DOMNode) and found.__module__ == module.name:
+                if not inspect.isclass(found) or not issubclass(found, DOMNode) or found.__module__ != module.name:
+                    continue
+                if not issubclass(found, Input):  # a text field keeps its own editing keys
                     yield found
 
 

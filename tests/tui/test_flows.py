@@ -192,6 +192,18 @@ async def test_escape_leaves_the_prompt():
         assert app.main.place == Place(0, "collective", 42, 3)
 
 
+@pytest.mark.parametrize("key", ["slash", "f", "colon", "question_mark"])
+async def test_control_c_goes_one_level_back_where_escape_does(key):
+    """Also out of a line that is typed in, whose own ctrl+c would copy nothing and stay."""
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        before = screen_text(app)
+        await pilot.press(key, *("rank" if key != "question_mark" else ""))
+        assert screen_text(app) != before
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert screen_text(app) == before
+
+
 async def test_filter_and_its_end():
     async with showing(incidents.large(64, 20, behind=(7,))) as (app, pilot):
         await pilot.press("f", *"0-3,7", "enter")

@@ -176,7 +176,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("previous_difference", ("N",), "previous", "the difference before", (Where.COMPARE,), palette=False),
     Action("accept", ("enter",), "go", "take what was typed", (Where.PROMPT,), palette=False),
-    Action("cancel", ("escape",), "leave", "leave without a change", (Where.PROMPT,), palette=False),
+    Action("cancel", ("escape", "ctrl+c"), "leave", "leave without a change", (Where.PROMPT,), palette=False),
     Action("close", ("escape", "q", "question_mark", "f1", "ctrl+c"), "close", "close", (Where.DIALOG,), palette=False),
     Action("pick", ("enter",), "do it", "do what is chosen", (Where.PALETTE,), palette=False),
     Action("pick_up", ("up",), "up", "up", (Where.PALETTE,), palette=False),

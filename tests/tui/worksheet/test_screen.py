@@ -240,6 +240,27 @@ async def test_a_file_of_someone_else_is_replaced_only_when_told_so(tmp_path: Pa
         assert path.with_name(f"{DEFAULT_NAME}~").read_text() == "Bob's\n"
 
 
+@pytest.mark.parametrize("key", ["s", "o", "p", "f1"])
+async def test_control_c_closes_the_dialogs_as_escape_does(tmp_path: Path, key: str) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press(key)
+        assert app.screen is not sheet
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert app.screen is sheet
+
+
+async def test_control_c_leaves_a_field_and_then_the_worksheet(tmp_path: Path) -> None:
+    """A line and an area, the first with its evidence selected: nothing is copied instead."""
+    async with form(tmp_path) as (app, sheet, pilot):
+        for key in ("evidence", "groups"):
+            sheet.form.enter(key)
+            await pilot.press("ctrl+c")
+            assert sheet.form.at is None
+        await pilot.press("ctrl+c")
+        assert app.screen is not sheet
+
+
 async def test_another_name_instead_of_replacing(tmp_path: Path) -> None:
     (tmp_path / DEFAULT_NAME).write_text("Bob's\n")
     async with form(tmp_path) as (app, _, pilot):

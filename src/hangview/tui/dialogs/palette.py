@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual.widgets import Input
-
 from hangview.tui.actions import ACTIONS, Action, Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.closing import ClosingOnce
@@ -14,10 +12,12 @@ from hangview.tui.main.panes import Pane
 from hangview.tui.prose import Tone, line, pad
 from hangview.tui.prose_view import Choice, ChoiceView
 from hangview.tui.search import terms_of
+from hangview.tui.typed_line import TypedLine
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.widgets import Input
 
 
 def matching(typed: str) -> list[Action]:
@@ -55,7 +55,7 @@ class PaletteDialog(ClosingOnce[Picked | None], inherit_bindings=False):
         self.set_class(ascii_only, "-ascii")
 
     def compose(self) -> ComposeResult:
-        field = Input(
+        field = TypedLine(
             id="palette-input", placeholder="part of a command's name; or rank 37, seq 1820, group dp_3", compact=True
         )
         field.cursor_blink = False

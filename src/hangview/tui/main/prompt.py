@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
+from hangview.tui.typed_line import TypedLine
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -33,7 +34,7 @@ class Prompt(Horizontal, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="prompt-label", markup=False)
-        yield Input(id="prompt-input", compact=True)
+        yield TypedLine(id="prompt-input", compact=True)
 
     @property
     def input(self) -> Input:

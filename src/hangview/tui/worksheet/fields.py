@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.actions import SkipAction
 from textual.message import Message
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 from textual.widgets.input import Selection
 
+from hangview.tui.typed_line import TypedLine
 from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.keys import LINE_ACTIONS
 from hangview.worksheet.layout import BLANK
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
-class LineInput(Input):
+class LineInput(TypedLine):
     """One line with a way back to what it held when it was entered."""
 
     BINDINGS: ClassVar[list[BindingType]] = bind(LINE_ACTIONS)
@@ -46,6 +48,9 @@ class TextInput(TextArea):
         super().__init__("", compact=True, highlight_cursor_line=False)
         self.cursor_blink = False
         self._given = ("", "")
+
+    def action_copy(self) -> None:
+        raise SkipAction  # ^C leaves the field, see TypedLine
 
     @property
     def typed(self) -> str:

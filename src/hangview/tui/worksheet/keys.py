@@ -44,7 +44,7 @@ FORM_ACTIONS = (
 )
 #: Everywhere on the worksheet, inside text fields too.
 EVERYWHERE_ACTIONS = (
-    _action("leave", ("escape",), "leave the field", "leave the field; outside of fields back to the grid"),
+    _action("leave", ("escape", "ctrl+c"), "leave the field", "leave the field; outside of fields back to the grid"),
     _action("next_field", ("tab",), "next field", "next field", footer=2),
     _action("previous_field", ("shift+tab",), "previous field", "previous field"),
     _action("save_here", ("f5",), "save", "save, also from inside a field"),
@@ -80,9 +80,9 @@ REPLACE_ACTIONS = (
     _action("other_name", ("o", "tab"), "other name", "type another name"),
 )
 #: On dialogs of the worksheet.
-DIALOG_ACTIONS = (_action("cancel", ("escape",), "back", "close without a change"),)
+DIALOG_ACTIONS = (_action("cancel", ("escape", "ctrl+c"), "back", "close without a change"),)
 #: On the preview.
-PREVIEW_ACTIONS = (_action("cancel", ("escape", "p", "q"), "back", "close the preview"),)
+PREVIEW_ACTIONS = (_action("cancel", ("escape", "p", "q", "ctrl+c"), "back", "close the preview"),)
 DRAFT_ACTIONS = (
     _action("take_draft", ("enter",), "go on", "go on with the draft"),
     _action("begin_anew", ("n",), "begin anew", "leave the drafts as they are"),

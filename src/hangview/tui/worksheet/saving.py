@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from hangview.tui.live import live_keys
 from hangview.tui.prose import Line, Tone, line
+from hangview.tui.typed_line import TypedLine
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.dialog import Dialog
 from hangview.tui.worksheet.keys import DIALOG_ACTIONS, REPLACE_ACTIONS
@@ -34,7 +35,7 @@ def short_path(path: Path, cwd: Path) -> str:
 
 
 def path_input(value: str) -> Input:
-    field = Input(value, compact=True, select_on_focus=False)
+    field = TypedLine(value, compact=True, select_on_focus=False)
     field.cursor_blink = False
     return field
 
