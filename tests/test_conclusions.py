@@ -195,7 +195,7 @@ def test_damage_is_noticed(job, looks, damage):
 def test_a_checksum_over_nonsense_is_no_proof(job, looks, body):
     load_brief([str(job)])
     (path,) = shelf.folder().glob("*.report")
-    assert shelf.keep(path.name, lambda: [body])
+    assert shelf.keep(path.name, lambda: [body], 1 << 20)
     assert load_brief([str(job)]).leads == (3,)
     assert len(looks) == 2
 

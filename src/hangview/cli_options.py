@@ -91,6 +91,7 @@ _READING: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     setting_option("workers"),
     setting_option("follow_symlinks"),
     setting_option("cache"),
+    setting_option("cache_size"),
     setting_option("limits.file_size"),
     setting_option("limits.entries"),
 )
@@ -199,6 +200,7 @@ def read_options(
     workers: int | None = None,
     follow_symlinks: bool = False,
     cache: bool = True,
+    cache_size: int | None = None,
     limits_file_size: int | None = None,
     limits_entries: int | None = None,
     logs: bool = True,
@@ -206,7 +208,7 @@ def read_options(
     """What was typed, as the reader wants it. A file limit that was raised raises that of unpacked files with it."""
     from hangview.schema import Limits, ReadOptions
 
-    usual = Limits()
+    usual, options = Limits(), ReadOptions()
     file_bytes = usual.file_bytes if limits_file_size is None else limits_file_size
     return ReadOptions(
         prefix=prefix,
@@ -216,6 +218,7 @@ def read_options(
         logs=logs,
         workers=workers,
         cache=cache,
+        cache_bytes=options.cache_bytes if cache_size is None else cache_size,
         follow_symlinks=follow_symlinks,
         limits=Limits(
             file_bytes=file_bytes,

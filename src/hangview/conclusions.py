@@ -90,13 +90,13 @@ def store(listing: Listing, paths: Sequence[str], options: ReadOptions, incident
     passing = any(source.status in _PASSING for source in incident.records.sources)
     if incident.logs is not None or passing:
         return False
-    return shelf.keep(_name(listing, paths, options), lambda: [_write(incident)])
+    return shelf.keep(_name(listing, paths, options), lambda: [_write(incident)], options.cache_bytes)
 
 
 def _name(listing: Listing, paths: Sequence[str], options: ReadOptions) -> str:
     package = Path(__file__).parent
     own = [line for room in (".", "dumps", "dumps/decode", "engine", "engine/findings", "logs") for line in _own(package, room)]
-    asked = repr(astuple(replace(options, workers=None, cache=True)))
+    asked = repr(astuple(replace(options, workers=None, cache=True, cache_bytes=0)))
     found = [f"{one.shown}\0{one.path}\0{one.size}\0{one.mtime_ns}\0{one.inode}" for one in listing.logs]
     shown = [one.shown for one in listing.dumps]
     told = [*own, asked, repr(tuple(paths)), os.getcwd(), repr(found), repr(shown), repr(listing.others)]  # noqa: PTH109

@@ -204,7 +204,7 @@ class Session:
         read_all(new, self.options, done, cancelled, gentle=parts.tell is not None)
         import_polars()
         if first:
-            self._storing = cache.store_later(listing.dumps, self.options.limits, dict(self._dumps))
+            self._storing = cache.store_later(listing.dumps, self.options, dict(self._dumps))
 
     def _so_far(self, listing: Listing) -> Incident:
         """What those files say that were read, beside those that were not."""

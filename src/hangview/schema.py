@@ -298,5 +298,6 @@ class ReadOptions:
     logs: bool = True
     workers: int | None = None  #: None: by size of the input and number of cores
     cache: bool = True
+    cache_bytes: int = 2 << 30  #: what is kept for the next time may have so many bytes altogether
     follow_symlinks: bool = False  #: read files and folders that symbolic links inside a folder point to
     limits: Limits = field(default_factory=Limits)

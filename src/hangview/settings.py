@@ -130,6 +130,15 @@ SETTINGS: tuple[Setting, ...] = (
         "--cache/--no-cache",
     ),
     Setting(
+        "cache_size",
+        Bytes(),
+        2 << 30,
+        "So much may be kept for the next time; what was not used for longest goes first.",
+        "HANGVIEW_CACHE_SIZE",
+        "--cache-size",
+        "SIZE",
+    ),
+    Setting(
         "limits.file_size",
         Bytes(),
         256 << 20,

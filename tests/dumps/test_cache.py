@@ -46,7 +46,7 @@ def look(folder: Path) -> tuple[tuple[Found, ...], Results]:
 
 def stored(folder: Path) -> tuple[tuple[Found, ...], Results]:
     files, results = look(folder)
-    assert cache.store(files, LIMITS, results)
+    assert cache.store(files, OPTIONS, results)
     return files, results
 
 
@@ -170,7 +170,7 @@ def test_a_full_or_read_only_disk_is_no_misfortune_and_leaves_nothing_behind(job
         raise error
 
     monkeypatch.setattr(cache, "_pack", fail)
-    assert not cache.store(files, LIMITS, results)
+    assert not cache.store(files, OPTIONS, results)
     assert list(shelf.folder().iterdir()) == []
 
 
@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_made(job, monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setattr(shelf, "folder", lambda: tmp_path / "file" / "dumps")
     files, results = look(job)
-    assert not cache.store(files, LIMITS, results)
+    assert not cache.store(files, OPTIONS, results)
     assert cache.load(files, LIMITS) is None
 
 
@@ -186,7 +186,7 @@ def test_a_set_with_a_file_that_could_not_be_opened_is_not_kept(job):
     files, results = look(job)
     (job / "rank_0").unlink()
     results[files[0].key] = read_file(next(f for f in files if f.shown == "rank_0"), LIMITS)
-    assert not cache.store(files, LIMITS, results)
+    assert not cache.store(files, OPTIONS, results)
 
 
 def test_the_folder_is_the_users_own(job):
@@ -197,11 +197,10 @@ def test_the_folder_is_the_users_own(job):
 
 def test_the_oldest_go_first_when_there_are_too_many(job, monkeypatch):
     files, results = look(job)
-    assert cache.store(files, LIMITS, results)
+    assert cache.store(files, OPTIONS, results)
     size = entry_of_cache().stat().st_size
-    monkeypatch.setattr(shelf, "MAX_BYTES", int(2.5 * size))
     for i, limit in enumerate((11, 12, 13)):
-        assert cache.store(files, Limits(depth=limit), results)
+        assert cache.store(files, ReadOptions(limits=Limits(depth=limit), cache_bytes=int(2.5 * size)), results)
         os.utime(shelf.folder() / cache._name(files, Limits(depth=limit)), (i + 1, i + 1))
     left = {path.name for path in shelf.folder().iterdir()}
     assert cache._name(files, Limits(depth=13)) in left

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.dumps.find import Found
-    from hangview.schema import Limits
+    from hangview.schema import Limits, ReadOptions
 
     Key = tuple[str, int, int, int]
 
@@ -41,10 +41,12 @@ def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ..
     return shelf.fetch(_name(files, limits), lambda body: _unpack(body, files))
 
 
-def store(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> bool:
+def store(files: Sequence[Found], options: ReadOptions, results: Mapping[Key, tuple[FileRead, ...]]) -> bool:
     """Keep what was read of these files. False when it cannot be, or when some file was not read to its end; never raises."""
     groups = [results.get(found.key, ()) for found in files]
-    return all(map(final, groups)) and shelf.keep(_name(files, limits), lambda: _pack(files, groups))
+    if not all(map(final, groups)):
+        return False
+    return shelf.keep(_name(files, options.limits), lambda: _pack(files, groups), options.cache_bytes)
 
 
 def final(results: Iterable[FileRead]) -> bool:
@@ -52,9 +54,9 @@ def final(results: Iterable[FileRead]) -> bool:
     return all(file.opened and not file.pack and file.status is not SourceStatus.GROWING for file in results)
 
 
-def store_later(files: Sequence[Found], limits: Limits, results: Mapping[Key, tuple[FileRead, ...]]) -> threading.Thread:
+def store_later(files: Sequence[Found], options: ReadOptions, results: Mapping[Key, tuple[FileRead, ...]]) -> threading.Thread:
     """The same in a thread that does not hold up the end of the program: an unfinished file is dropped the next time."""
-    thread = threading.Thread(target=store, args=(files, limits, results), name="hangview-cache", daemon=True)
+    thread = threading.Thread(target=store, args=(files, options, results), name="hangview-cache", daemon=True)
     thread.start()
     return thread
 

@@ -24,8 +24,6 @@ T = TypeVar("T")
 
 #: Smaller sets are read faster than they are looked up.
 SMALL = 4 << 20
-#: All files together; the ones not used for longest are dropped.
-MAX_BYTES = 2 << 30
 MAGIC = b"hangview cache 2\n"
 _DIGEST = 16
 #: Decoded dumps (:mod:`hangview.dumps.cache`) and conclusions (:mod:`hangview.conclusions`).
@@ -67,21 +65,24 @@ def fetch(name: str, read: Callable[[memoryview], T]) -> T | None:
     return result
 
 
-def keep(name: str, pack: Callable[[], list[bytes]]) -> bool:
-    """Keep what ``pack`` gives under a name. False when it cannot be; never raises."""
+def keep(name: str, pack: Callable[[], list[bytes]], most: int) -> bool:
+    """Keep what ``pack`` gives under a name. False when it cannot be; never raises.
+
+    ``most``: bytes that all files together may have; the ones not used for longest are dropped.
+    """
     target = folder() / name
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with replacing(target, 0o600, durable=False) as file:  # one that a crash damages has the wrong checksum
             body = pack()
             file.writelines([MAGIC, checksum(body), *body])
-        _prune(target)
+        _prune(target, most)
     except (OSError, MemoryError):  # read-only, full, no home: then there is no cache
         return False
     return True
 
 
-def _prune(newest: Path) -> None:
+def _prune(newest: Path, most: int) -> None:
     """Drop what goes past the limit, and parts that were left behind by a program that was killed."""
     now = newest.stat().st_mtime
     total = 0
@@ -89,7 +90,7 @@ def _prune(newest: Path) -> None:
     for mtime, path, size in sorted(found, reverse=True):
         left_behind = path.suffix == PART and now - mtime > 3600
         total += size
-        if left_behind or (path.suffix != PART and total > MAX_BYTES and path != newest):
+        if left_behind or (path.suffix != PART and total > most and path != newest):
             path.unlink(missing_ok=True)
 
 
