@@ -280,11 +280,19 @@ def test_counters_of_half_the_members_and_one_more_prove_a_call():
     assert window(3, *few, rank(3).only_active().knows(WORLD).counts(41, 41)).above is NOT_REQUESTED
 
 
-def test_inferred_members_prove_nothing():
-    """Ranks that recorded a name may be several groups of one name."""
+def test_who_is_behind_what_went_on_without_it_is_not_accused_where_members_are_inferred():
+    """Its dump is older, or the name is that of two groups: in neither case did the others wait for it."""
     odd = Pg("a", "", (0, 1, 2, 3))
     dumps = [rank(r, "gloo").calls("all_reduce", 1, 9, group=odd) for r in range(3)]
-    assert window(3, *dumps, rank(3, "gloo").calls("all_reduce", 1, 5, group=odd), group=odd).above is NOT_REQUESTED
+    assert window(3, *dumps, rank(3, "gloo").calls("all_reduce", 1, 5, group=odd), group=odd).above is BEFORE
+
+
+def test_inferred_members_that_wait_for_one_of_them_may_be_a_group_of_their_own():
+    """Ranks 0 to 2 went on to 9 under this name; ranks 3 and 4 wait in 6, for which rank 5 did not come."""
+    odd = Pg("a", "", (0, 1, 2, 3, 4, 5))
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 9, group=odd) for r in range(3)]
+    dumps += [rank(r, "gloo").calls("all_reduce", 1, 5, group=odd).call("all_reduce", 6, OPEN, group=odd) for r in (3, 4)]
+    assert window(5, *dumps, rank(5, "gloo").calls("all_reduce", 1, 5, group=odd), group=odd).above is NOT_REQUESTED
 
 
 def test_numbers_that_are_not_judged_prove_nothing():

@@ -247,16 +247,18 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: 
     """Take back "not requested" where the dump is older than what the others completed with that rank.
 
     A completed call of the kind that needs every member (compare.FULL) proves that each member had requested it. A member
-    whose records stop below was written before; one that has no records at all was not recording.
+    whose records stop below was written before; one that has no records at all was not recording. Where the members are
+    ``inferred`` from who recorded a name, those behind may be another group of that name, in which some wait for others: then
+    nothing is proved. Else nobody is named for it: either the dump is older, or the call did not need that rank.
     """
-    limit = _proved(found, calls, inferred, only_active)
-    stale = {
-        (w.rank, w.newest == 0)
-        for (group, _), w in found.items()
-        if w.newest is not None
-        and w.above in (CellState.NOT_REQUESTED, CellState.GROUP_ABSENT)
-        and w.newest < limit.get(group, 0)
-    }
+    limit = _proved(found, calls, only_active)
+    behind: dict[int, list[Window]] = defaultdict(list)
+    for (group, _), window in found.items():
+        observed = window.above in (CellState.NOT_REQUESTED, CellState.GROUP_ABSENT)
+        if observed and window.newest is not None and window.newest < limit.get(group, 0):
+            behind[group].append(window)
+    apart = {group for group in inferred if len({window.open_seq is None for window in behind[group]}) > 1}
+    stale = {(window.rank, window.newest == 0) for group, late in behind.items() if group not in apart for window in late}
     older = {rank for rank, never in stale if not never}
     silent = {rank for rank, never in stale if never} - older
     out = {}
@@ -306,7 +308,7 @@ def _ended_well(calls: Calls) -> pl.DataFrame:
     return went_on.group_by("group").agg(pl.col("seq").max())
 
 
-def _proved(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int]) -> dict[int, int]:
+def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[int, int]:
     """group -> newest seq that every member is proved to have requested.
 
     By a completed record of a call that needs all members; by the counters of at least half of the members where completed
@@ -332,4 +334,4 @@ def _proved(found: Windows, calls: Calls, inferred: set[int], only_active: froze
         half = members[group] // 2
         if len(done) > half:
             limit[group] = max(limit.get(group, 0), sorted(done, reverse=True)[half])
-    return {g: s for g, s in limit.items() if g not in inferred and g not in calls.unjudged}
+    return {group: seq for group, seq in limit.items() if group not in calls.unjudged}
