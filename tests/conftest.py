@@ -8,6 +8,9 @@ import os
 import pytest
 from hypothesis import settings
 
+#: Before anything imports textual: a test that presses a key waits for the next frame, and learns nothing by it.
+os.environ["TEXTUAL_FPS"] = "240"
+
 #: Tests say nothing about the speed of this machine, and say the same each time.
 settings.register_profile("steady", deadline=None, database=None, derandomize=True)
 settings.load_profile("steady")

@@ -77,7 +77,7 @@ async def test_every_word_on_the_screen_is_readable(theme):
             )
             for strip in app.screen._compositor.render_strips()[top:bottom]:
                 for text, style, _ in strip.crop(left, right):
-                    if words := text.strip(" ─│╭╮╰╯▁▂▃▄▅▆▇█"):
+                    if (words := text.strip(" ─│╭╮╰╯▁▂▃▄▅▆▇█")) and style is not None:
                         pair = (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)
                         seen[pair] = f"{words} ({keys or 'at the start'})"
     assert len(seen) > 10
@@ -118,6 +118,7 @@ async def test_without_colours_the_place_for_typing_has_a_cursor(keys, monkeypat
     async with showing(incidents.four_ranks(), colours=False) as (app, pilot):
         await pilot.press(*keys.split())
         await pilot.pause()
+        assert app.focused is not None
         region = app.focused.region
         (strip,) = app.screen._compositor.render_strips()[region.y : region.bottom]
-        assert any(style.reverse for _, style, _ in strip.crop(region.x, region.right))
+        assert any(style is not None and style.reverse for _, style, _ in strip.crop(region.x, region.right))
