@@ -24,6 +24,7 @@ OTHER = {
     "follow_symlinks": ("yes", "true"),
     "workers": ("2", "2"),
     "cache": ("on", "true"),
+    "cache_size": ("512M", '"512M"'),
     "limits.file_size": ("512M", '"512M"'),
     "limits.entries": ("10", "10"),
     "worksheet.language": ("ko", '"ko"'),
