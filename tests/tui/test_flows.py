@@ -387,6 +387,24 @@ async def test_until_a_key_is_pressed_the_cursor_follows_the_lead():
         assert app.main.following is False
 
 
+@pytest.mark.parametrize(
+    ("verdict", "final", "said"),
+    [
+        (Verdict.NO_HANG, True, "no finding: these files show no hang"),
+        (Verdict.NOT_ENOUGH_EVIDENCE, True, "no finding: nothing can be concluded from these files"),
+        (Verdict.NO_HANG, False, "no finding yet: files are still being read"),
+    ],
+)
+async def test_no_finding_is_no_sign_of_health(verdict, final, said):
+    """Neither in the list nor where one steps."""
+    async with showing(None, (120, 40)) as (app, pilot):
+        app.main.take(replace(incidents.healthy(), verdict=verdict), final=final)
+        await pilot.press("n")
+        assert said in screen_text(app)
+        await pilot.press("4")
+        assert said in "\n".join(row.text for row in app.main.choices("findings").laid())
+
+
 async def test_a_part_of_the_files_names_nobody_and_concludes_nothing():
     async with showing(None, (120, 40)) as (app, pilot):
         app.main.take(incidents.four_ranks(), final=False)

@@ -197,7 +197,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.choices("groups").choose_from(lanes or [Choice(None, (line(("no lane", Tone.DIM)),))])
         self.choices("groups").choose(self.lane_key)
         findings = [Choice(at, finding_choice(incident, each)) for at, each in enumerate(incident.findings)]
-        self.choices("findings").choose_from(findings or [Choice(None, no_findings(incident))])
+        self.choices("findings").choose_from(findings or [Choice(None, no_findings(incident, partial=self.partial))])
         self.choices("findings").choose(self.finding_at)
         self.choices("waits").choose_from(
             [Choice((at, place), (each,)) for at, (place, each) in enumerate(wait_lines(incident))]

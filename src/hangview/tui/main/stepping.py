@@ -11,6 +11,7 @@ from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.showing import ShowingScreen
 from hangview.tui.place import Place, place_of
 from hangview.tui.search import filtered_ranks, search
+from hangview.tui.text.finding import no_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,8 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
             return
         findings = self.incident.findings if self.incident is not None else ()
         if not findings:
-            self.say("no finding to step to: these files show no hang" if self.grid.plane else "no finding to step to")
+            said = no_findings(self.incident, partial=self.partial)[0].text if self.incident is not None else "no finding yet"
+            self.say(said)
             return
         place = self.place
         here = place_of(self.incident, findings[self.finding_at]) if self.incident else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Finding, Incident, Role
+from hangview.incident import Finding, Incident, Role, Verdict
 from hangview.text import name_ranks
 from hangview.tui.prose import BLANK, Prose, Span, Tone, item, line
 from hangview.tui.text.common import lane_name, role_mark, role_word
@@ -47,11 +47,14 @@ def finding_choice(incident: Incident, finding: Finding) -> Prose:
     return (line((f"{sign} ", tone), (finding.summary, tone if finding.role is Role.LEAD else Tone.PLAIN), hang=2),)
 
 
-def no_findings(incident: Incident) -> Prose:
-    """What stands in the list where there is no finding."""
-    if incident.lanes:
+def no_findings(incident: Incident, *, partial: bool = False) -> Prose:
+    """What stands in the list where there is no finding; ``partial``: more files are still to be read."""
+    if partial:
+        return (line(("no finding yet: files are still being read", Tone.UNKNOWN)),)
+    if incident.verdict is Verdict.NO_HANG:
         return (
             line(("no finding: these files show no hang", Tone.GOOD)),
             line("every call that was requested completed, and all members agree"),
         )
-    return (line(("no finding: there was no call to compare", Tone.UNKNOWN)),)
+    why = "nothing can be concluded from these files" if incident.lanes else "there was no call to compare"
+    return (line((f"no finding: {why}", Tone.UNKNOWN)),)
