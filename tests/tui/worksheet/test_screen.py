@@ -532,10 +532,11 @@ async def test_without_colours_the_field_with_the_focus_can_be_told(
     async with form(tmp_path, colours=False) as (app, sheet, pilot):
         sheet.form.enter(field)
         await pilot.pause()
+        assert app.focused is not None
         region = app.focused.region
         strips = app.screen._compositor.render_strips()[region.y : region.bottom]
         styles = [style for strip in strips for _, style, _ in strip.crop(region.x, region.right)]
-        assert any(style.reverse or style.underline for style in styles)
+        assert any(style is not None and (style.reverse or style.underline) for style in styles)
 
 
 async def test_without_colours_the_draft_that_would_be_taken_can_be_told(
@@ -547,8 +548,10 @@ async def test_without_colours_the_draft_that_would_be_taken_can_be_told(
     store.close()
     async with form(tmp_path, colours=False) as (app, _, _):
         assert on_top(app) is DraftDialog
+        assert app.focused is not None
         top = app.focused.region.y
         (style,) = {style for text, style, _ in app.screen._compositor.render_strips()[top] if "1 field written" in text}
+        assert style is not None
         assert style.underline
 
 
@@ -581,16 +584,16 @@ async def test_the_key_line_says_what_keys_do_now(tmp_path: Path) -> None:
 
         assert last().startswith("[keys]")
         await pilot.press("tab")
-        assert last().startswith("[typing]  esc:leave the field")
+        assert last().startswith("[typing] Run identifier  esc:leave the field")
         await pilot.press("escape")
         assert last().startswith("[keys]")
         assert "leave the field" not in last()
         sheet.form.enter("restore")
         await pilot.pause()
-        assert last().startswith("[choosing]  down:next answer")
+        assert re.match(r"\[choosing\] \S.*  down:next answer", last())
         sheet.form.enter("trials")
         await pilot.pause()
-        assert last().startswith("[ticking]  space:tick")
+        assert re.match(r"\[ticking\] \S.*  space:tick", last())
         await pilot.press("7")
         assert last().startswith("[keys]")
         await pilot.press("S")
@@ -614,6 +617,47 @@ async def test_what_is_typed_on_evidence_stands_in_its_place(tmp_path: Path) -> 
         sheet.form.enter("missing")
         await pilot.press("c")
         assert sheet.session.sheet["missing"].typed == "a\nbc"
+
+
+async def test_that_typing_replaces_what_the_evidence_says_is_said_with_the_way_back(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("driver")
+        await pilot.press("5")
+        assert "in place of the evidence" not in screen_text(app)  # there was none
+        sheet.form.enter("backend")
+        await pilot.press("x")
+        assert "what is typed stands in place of the evidence (nccl); ^Z restores it" in screen_text(app)
+        await pilot.press("ctrl+z")
+        assert "in place of the evidence" not in screen_text(app)
+        assert (value(sheet, "backend"), mark(sheet, "backend")) == ("nccl", Mark.PREFILLED)
+        await pilot.press("end", "x", "tab")
+        assert "in place of the evidence" not in screen_text(app)  # another field by now
+
+
+async def test_leaving_the_question_about_a_draft_opens_no_worksheet_and_is_asked_again(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
+    store.close()
+    async with form(tmp_path) as (app, sheet, pilot):
+        for _ in range(2):
+            assert on_top(app) is DraftDialog
+            await pilot.press("escape")
+            await pilot.pause()
+            assert len(app.screen_stack) == 1
+            assert not sheet.session.begun
+            app.push_screen("worksheet")
+            await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert value(sheet, "driver") == "580.65"
+        store = store_in(tmp_path)
+        store.keep(prefill(INCIDENT).with_text("driver", "1"), INCIDENT)
+        store.close()
+        await pilot.press("d")
+        assert on_top(app) is DraftDialog
+        await pilot.press("escape")  # asked for by hand, it leads back to the worksheet
+        await pilot.pause()
+        assert on_top(app) is WorksheetScreen
 
 
 async def test_what_is_typed_last_belongs_to_the_field_that_is_left(tmp_path: Path) -> None:

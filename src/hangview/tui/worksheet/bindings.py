@@ -32,11 +32,21 @@ def bind(actions: Sequence[Action]) -> list[BindingType]:
 
 
 def key_line(
-    actions: Sequence[Action], width: int, mode: str = "", live: LiveKeys = USUAL, words: ScreenWords = ENGLISH
+    actions: Sequence[Action],
+    width: int,
+    mode: str = "",
+    live: LiveKeys = USUAL,
+    words: ScreenWords = ENGLISH,
+    *,
+    about: str = "",
 ) -> Line:
-    """As many keys with their words as fit, the most wanted first; before them the mode, what keys do now."""
+    """As many keys with their words as fit, the most wanted first; before them the mode, what keys do now, and ``about``:
+    to which field."""
     spans: list[Span] = [Span(f"[{mode}]", Tone.LEAD)] if mode else []
     used = cell_len(mode) + 4 if mode else 0
+    if about:
+        spans.append(Span(f" {about}"))
+        used += cell_len(about) + 1
     for action in actions:
         key = (_SHOWN.get(action.id) if live.of(action) == action.keys else None) or live.first(action)
         if not key:

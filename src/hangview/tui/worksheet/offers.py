@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class DraftDialog(Dialog[str]):
-    """Earlier drafts of this incident, the newest first. Answers what was gone on with, None to begin anew."""
+    """Earlier drafts of this incident, the newest first. Answers what was gone on with, "" to begin anew, None when left."""
 
     BINDINGS: ClassVar[list[BindingType]] = bind(DRAFT_ACTIONS)
     AUTO_FOCUS = "OptionList"
@@ -80,7 +80,7 @@ class DraftDialog(Dialog[str]):
             self.dismiss(self.words("draft.copied" if draft.open_elsewhere else "draft.going_on"))
 
     def action_begin_anew(self) -> None:
-        self.dismiss(None)
+        self.dismiss("")
 
     def action_open_saved(self) -> None:
         draft = self._chosen
@@ -105,7 +105,7 @@ class DraftDialog(Dialog[str]):
         self._drafts.remove(draft)
         self._list.remove_option_at_index(at)
         if not self._drafts:
-            self.dismiss(None)
+            self.dismiss("")
 
 
 class ChangesDialog(Dialog[int]):

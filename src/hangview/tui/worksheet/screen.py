@@ -28,7 +28,7 @@ from hangview.tui.worksheet.screen_words import words_of
 from hangview.tui.worksheet.scrollbar import PlainBar
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
-from hangview.worksheet.model import repeat_key
+from hangview.worksheet.model import Mark, repeat_key
 from hangview.worksheet.prefill import prefill
 from hangview.worksheet.session import Session
 from hangview.worksheet.store import DraftResult
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 #: Seconds from an edit to its draft on the disk, at most; leaving a field or the screen keeps it at once.
 KEEP_AFTER = 0.4
+#: Cells of a field's name in the key line, at least.
+NAME = 20
 
 
 class WorksheetScreen(Screen[None], inherit_bindings=False):
@@ -71,7 +73,9 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self._ascii = ascii_only
         self.words = words_of(language, ascii_only=ascii_only)
         self.set_class(ascii_only, "-ascii")
-        self._offered = False  # drafts are offered once
+        self._offered = False  # drafts are offered once, and again where the question was left
+        self._left = False
+        self._replaced = ""  # the field in which what was typed has just taken the place of the evidence
         self._timer: Timer | None = None
         self._head = Lines(ascii_only=ascii_only, id="sheet-head")
         self._news = Lines(ascii_only=ascii_only, id="sheet-news")
@@ -168,6 +172,8 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.action_drafts(quiet=True)
 
     def on_screen_suspend(self) -> None:
+        if self._left:
+            self._left = self._offered = False
         self._flush_soon()
 
     def on_mount(self) -> None:
@@ -200,17 +206,36 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         self._head.show((clip(line(head, (legend, Tone.DIM)), width),))
         self._news.show(self._news_lines())
         mode = self.mode
-        self._keys.show((key_line(FOOTERS[mode], width, words(f"mode.{mode}"), live_keys(self.app), words),))
+        about = clip(line(self._field_name()), max(NAME, width // 3)).text
+        self._keys.show((key_line(FOOTERS[mode], width, words(f"mode.{mode}"), live_keys(self.app), words, about=about),))
+
+    def _field_name(self) -> str:
+        """The field that takes the keys, as tab goes from one to the next quickly; "" for none."""
+        at = self.form.at
+        return self.session.sheet[at.key].label if at is not None and at.key in self.session.sheet else ""
 
     def _news_lines(self) -> tuple[Line, ...]:
         lines = []
         if self._draft_word:
             lines.append(line((f" {self._draft_word}", Tone.LEAD), hang=1))
+        evidence = self._replaced_evidence()
+        if evidence:
+            restore = live_keys(self.app)("sheet_undo")
+            told = self.words("in_place", value=clip(line(evidence), NAME * 2).text, key=restore)
+            lines.append(line((f" {told}", Tone.LEAD)))
         changes = len(self.session.changes)
         if changes:
             look = live_keys(self.app)("sheet_changes")
             lines.append(line((f" {self.words.count('new_evidence', changes, key=look)}", Tone.LEAD)))
         return tuple(lines)
+
+    def _replaced_evidence(self) -> str:
+        """What the evidence says of the field that is written in, where what was typed just now stands in its place."""
+        at = self._form.at if self._form is not None else None
+        if at is None or at.key != self._replaced or at.key not in self.session.sheet:
+            return ""
+        field = self.session.sheet[at.key]
+        return field.prefilled[0].value if field.prefilled and field.typed else ""
 
     @property
     def mode(self) -> Mode:
@@ -224,6 +249,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _moved(self) -> None:
         """Another field is written in, or none: other keys, and what was written is kept at once."""
+        self._replaced = ""
         self._show_lines()
         self._keep_now()
 
@@ -236,7 +262,10 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.session.tick(made.key, made.tick, made.checked)
 
     def _edited(self, made: Edit) -> None:
+        before = self.session.sheet[made.key]
         self._take(made)
+        if before.kind is FieldKind.LINE and before.mark is Mark.PREFILLED:
+            self._replaced = made.key
         self.form.show(self.session.sheet, by_hand=True)
         if self.session.unkept and self._timer is None:
             self._timer = self.set_timer(KEEP_AFTER, self._keep_now)
@@ -370,12 +399,20 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             given = prefill(self.session.incident).hypotheses
             drafts = tuple(draft for draft in drafts if draft.sheet.touched or draft.sheet.hypotheses > given)
         if drafts:
-            self.app.push_screen(DraftDialog(self.session, drafts, ascii_only=self._ascii, words=self.words), self._resumed)
+            dialog = DraftDialog(self.session, drafts, ascii_only=self._ascii, words=self.words)
+            self.app.push_screen(dialog, self._answered_first if quiet else self._resumed)
         elif not quiet:
             self.notify(self.words("no_draft"), markup=False)
 
+    def _answered_first(self, word: str | None) -> None:
+        """Whoever leaves the question is back where the worksheet was asked for: an empty one beside a draft nobody wants."""
+        self._resumed(word)
+        if word is None and self.app.screen is self:
+            self._left = True
+            self.action_close()
+
     def _resumed(self, word: str | None) -> None:
-        if word is not None:
+        if word:
             self.notify(word, markup=False)
             self._keep_now()
         self._show()
