@@ -11,9 +11,9 @@ from hangview import loading
 from hangview.dumps import pool, shelf, worker
 from hangview.dumps.pool import Cancelled
 from hangview.incident import Incident
-from hangview.loading import NOT_READ_YET, Session, load_incident
+from hangview.loading import Session, load_incident
 from hangview.report.coverage import coverage_lines
-from hangview.schema import ReadOptions, SourceKind
+from hangview.schema import NOT_READ_YET, ReadOptions, SourceKind
 from hangview.watch import Watcher
 from tests.dumps.job import SECOND, plain, write
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
+from hangview.log_sources import log_source, logs_not_read, logs_of_other_attempts, set_aside, with_logs
+from hangview.schema import NOT_READ_YET, ReadOptions, SourceKind, SourceStatus
 from hangview.text import count, lasted, size
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     Key = tuple[str, int, int, int]
 
-#: Reason of a source that a partial incident has not read yet.
-NOT_READ_YET = "not read yet"
 #: Entries from which on it is worth while to give freed memory back.
 MANY = 200_000
 #: Seconds after which the first part of a large set is worth showing.
@@ -217,7 +216,7 @@ class Session:
                 files.extend(known if known is not None else (failed(found, SourceStatus.GROWING, NOT_READ_YET),))
         logs = (*listing.logs, *(found for found in listing.unseen if found.kind is SourceKind.LOG))
         records = self._assemble(replace(listing, logs=logs), files)
-        return _analyse(_logs_not_read(records) if self.options.logs else records, None, self.paths)
+        return _analyse(logs_not_read(records) if self.options.logs else records, None, self.paths)
 
     def _seen(self, found: Found, settled: Callable[[str], float] | None) -> tuple[FileRead, ...]:
         """What is known of a file. One that is not whole and is being written is read again at the next look; one that has
@@ -236,7 +235,7 @@ class Session:
     def _assemble(self, listing: Listing, files: Sequence[FileRead]) -> Records:
         from hangview.dumps.assemble import assemble
 
-        return assemble(files, [*(_log_source(f, self.options) for f in listing.logs), *listing.others], self.options)
+        return assemble(files, [*(log_source(f, self.options) for f in listing.logs), *listing.others], self.options)
 
     # --- logs
 
@@ -252,8 +251,8 @@ class Session:
         from hangview.logs import LogFile, combine, scan_log
 
         found = {one.shown: one for one in files}
-        elsewhere = _logs_of_other_attempts(records, self.options.attempt)
-        records = _set_aside(records, elsewhere)
+        elsewhere = logs_of_other_attempts(records, self.options.attempt)
+        records = set_aside(records, elsewhere)
         scans: dict[tuple[Key, int], LogScan] = {}
         for i, source in enumerate(records.sources):
             if source.kind is not SourceKind.LOG or source.status is not SourceStatus.READ or i in elsewhere:
@@ -261,7 +260,7 @@ class Session:
             if cancelled():
                 raise Cancelled
             if parts is not None and parts.late():
-                parts.show(_analyse(_logs_not_read(records), None, self.paths))
+                parts.show(_analyse(logs_not_read(records), None, self.paths))
                 parts = None
             one = found[source.path]
             scan = self._logs.get((one.key, i))
@@ -271,7 +270,7 @@ class Session:
         if not scans:
             return records, None
         evidence = combine(scans.values())
-        return _with_logs(records, evidence), evidence
+        return with_logs(records, evidence), evidence
 
     def _settle(self, listing: Listing, records: Records) -> None:
         """Keep what the next look may need, in as little memory as can be, and forget the rest."""
@@ -303,54 +302,6 @@ def _paused(file: FileRead, rest: float) -> FileRead:
     return replace(file, status=SourceStatus.UNFINISHED, reason=reason)
 
 
-def _logs_of_other_attempts(records: Records, asked: int | None) -> frozenset[int]:
-    """Logs in the folder of another attempt than the one looked at, where it was asked for or the dumps are in such folders.
-
-    Else the logs themselves tell which of them are of the last attempt.
-    """
-    from hangview.dumps.names import attempt_of
-
-    by_folder = any(s.kind is SourceKind.DUMP and attempt_of(s.path) is not None for s in records.sources)
-    current = next((attempt.attempt for attempt in records.attempts if attempt.current), None)
-    wanted = asked if asked is not None else current if by_folder else None
-    if wanted is None:
-        return frozenset()
-    logs = {i: s.attempt for i, s in enumerate(records.sources) if s.kind is SourceKind.LOG}
-    highest = max((attempt for attempt in logs.values() if attempt is not None), default=wanted)
-    return frozenset(i for i, attempt in logs.items() if (highest if attempt is None else attempt) != wanted)
-
-
-def _set_aside(records: Records, logs: frozenset[int]) -> Records:
-    if not logs:
-        return records
-    sources = list(records.sources)
-    for i in logs:
-        sources[i] = replace(sources[i], status=SourceStatus.OTHER_ATTEMPT, reason="of another attempt than the dumps")
-    return replace(records, sources=tuple(sources))
-
-
-def _with_logs(records: Records, evidence: LogEvidence) -> Records:
-    """Sources of logs with what was found out about them."""
-    sources = list(records.sources)
-    for log in evidence.logs:
-        source = replace(sources[log.source], rank=log.rank, rank_from=log.rank_from or None, notes=log.notes)
-        if log.attempt is not None:
-            source = replace(source, attempt=log.attempt)
-        if len(evidence.attempts) > 1 and log.attempt not in (None, evidence.attempt):
-            reason = f"of attempt {log.attempt}; the logs tell of {evidence.attempt} as the last"
-            source = replace(source, status=SourceStatus.OTHER_ATTEMPT, reason=reason)
-        if log.problem is not None:
-            status = source.status if log.lines else SourceStatus.UNREADABLE
-            source = replace(source, status=status, reason=log.problem)
-        sources[log.source] = source
-    return replace(records, sources=tuple(sources))
-
-
-def _log_source(found: Found, options: ReadOptions) -> Source:
-    reason = None if options.logs else "found and not read: logs were not asked for"
-    return Source(found.shown, SourceKind.LOG, SourceStatus.READ, reason, size=found.size, mtime_ns=found.mtime_ns)
-
-
 def _tell_heads(listing: Listing, options: ReadOptions, tell: Callable[[Heads], None], cancelled: Callable[[], bool]) -> None:
     from hangview.dumps import pool
     from hangview.dumps.find import likely
@@ -368,14 +319,6 @@ def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...])
     from hangview.engine.analyse import analyse
 
     return analyse(records, logs, paths)
-
-
-def _logs_not_read(records: Records) -> Records:
-    sources = list(records.sources)
-    for i, source in enumerate(sources):
-        if source.kind is SourceKind.LOG and source.status is SourceStatus.READ:
-            sources[i] = replace(source, status=SourceStatus.GROWING, reason=NOT_READ_YET)
-    return replace(records, sources=tuple(sources))
 
 
 class _Progress:

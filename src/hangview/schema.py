@@ -40,6 +40,8 @@ class SourceStatus(StrEnum):
     UNFINISHED = "unfinished"  #: as CUT, but it came only now and may still be written; only while watching
 
 
+#: Reason of a source that is still to be read, in what is known while files are being read.
+NOT_READ_YET = "not read yet"
 #: Statuses whose entries take part in the analysis.
 USABLE = frozenset({SourceStatus.READ, SourceStatus.CUT, SourceStatus.UNFINISHED})
 #: Those whose later entries are not here.

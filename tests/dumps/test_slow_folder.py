@@ -16,9 +16,9 @@ import pytest
 from hangview import loading
 from hangview.dumps.pool import Cancelled
 from hangview.incident import Incident
-from hangview.loading import NOT_READ_YET, Session
+from hangview.loading import Session
 from hangview.report.ledger import to_ledger
-from hangview.schema import ReadOptions, SourceKind
+from hangview.schema import NOT_READ_YET, ReadOptions, SourceKind
 from tests.dumps.job import plain, write
 
 RANKS = 20

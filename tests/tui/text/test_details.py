@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.engine.frames import is_torch
-from hangview.loading import NOT_READ_YET
 from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
-from hangview.schema import CellState, SourceStatus, StackFrame
+from hangview.schema import NOT_READ_YET, CellState, SourceStatus, StackFrame
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
 from hangview.tui.text.details import LEVELS, details

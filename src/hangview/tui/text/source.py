@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.loading import NOT_READ_YET
 from hangview.producers import producer_of
-from hangview.schema import Source, SourceKind, SourceStatus
+from hangview.schema import NOT_READ_YET, Source, SourceKind, SourceStatus
 from hangview.text import count, name_ranks, size
 from hangview.tui.prose import BLANK, Line, Prose, Tone, field, item, line
 from hangview.tui.text.common import missing_groups
