@@ -9,10 +9,12 @@ import pytest
 
 import hangview
 from hangview.demo import folder
-from hangview.schema import CellState
+from hangview.schema import CellState, ReadOptions
+from hangview.tui.dialogs.palette import place_typed
 from hangview.tui.grid.plane import Plane, standing_of
 from hangview.tui.place import Place, opening_of, place_of, same_place
 from hangview.tui.search import GRAMMAR, filtered_ranks, ranks_by_host, search, terms_of
+from hangview.tui.text.common import lane_name
 from tests.support import incidents
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -179,3 +181,42 @@ def test_hosts_are_found_by_a_part_of_their_name():
     rank = min(ranks)
     assert {place.rank for place in search(incident, f"rank {rank} host {name}", here)} == {rank}
     assert search(incident, "host nowhere", here) == []
+
+
+PIPE = hangview.load(str(FIXTURES / "nccl-stuck-no-dump"), options=ReadOptions(cache=False))
+
+
+@pytest.mark.parametrize(
+    ("typed", "lanes"),
+    [
+        ("p2p 10->2", ["p2p 10->2"]),
+        ("group p2p 10->2", ["p2p 10->2"]),
+        ("PIPELINE_MODEL_PARALLEL_GROUP p2p 10->2", ["p2p 10->2"]),
+        ("rank 2 p2p 10->2", ["p2p 10->2"]),
+        ("p2p 10->3", []),
+    ],
+)
+def test_a_lane_is_found_by_the_name_that_the_list_gives_it(typed, lanes):
+    listed = {lane.lane for lane in PIPE.lanes}
+    assert set(lanes) <= listed
+    assert [place.lane for place in search(PIPE, typed, Place(0, "collective", 1, 0))] == lanes
+
+
+def test_lanes_of_a_rank_and_of_an_operation():
+    here = Place(0, "collective", 1, 0)
+    assert {place.lane for place in search(PIPE, "p2p 2", here)} == {"p2p 2->10", "p2p 10->2"} & {x.lane for x in PIPE.lanes}
+    assert {place.lane for place in search(PIPE, "op recv", here)} == {x.lane for x in PIPE.lanes} - {"collective"}
+
+
+def test_every_lane_of_the_list_is_found_by_its_name():
+    for lane in PIPE.lanes:
+        name = lane_name(PIPE, lane.group, lane.lane)
+        assert (lane.group, lane.lane) in {place[:2] for place in search(PIPE, name, HERE)}, name
+
+
+def test_p2p_needs_ranks_and_may_be_a_word():
+    with pytest.raises(ValueError, match="p2p needs a rank or two, as in: p2p 10->2"):
+        search(PIPE, "p2p 10 to 2", HERE)
+    assert terms_of("group p2p") == {"group": "p2p"}
+    assert terms_of("p2p stage") == {}
+    assert place_typed("p2p 10->2")  # `:` goes there

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE
+from hangview.incident import COLLECTIVE, p2p_lane
 from hangview.schema import CellState
 from hangview.text import parse_ranks
 from hangview.tui.place import Place, lane_at, opening_of, place_of, ranks_of
@@ -23,6 +24,7 @@ GRAMMAR = (
     ("rank 37", "the rank in each of its lanes, where it stands"),
     ("seq 1820", "that call, in the present lane first"),
     ("group dp_3", "lanes whose group's name or description holds the text"),
+    ("p2p 10->2", "the lane of sends from rank 10 to rank 2; with one rank, all lanes of it"),
     ("op all_reduce", "calls of the operation, the newest first"),
     ("func forward", "calls made from a function or file whose name holds the text"),
     ("host node-03", "ranks whose host's name holds the text"),
@@ -33,10 +35,10 @@ GRAMMAR = (
 
 _KEYS = {
     "rank": "rank", "ranks": "rank", "seq": "seq", "group": "group", "op": "op", "func": "func", "function": "func",
-    "file": "func", "host": "host",
+    "file": "func", "host": "host", "p2p": "p2p",
 }  # fmt: skip
 #: Which term finds places; the others then leave out what does not fit.
-_FINDERS = ("op", "func", "seq", "rank", "host", "group")
+_FINDERS = ("op", "func", "p2p", "seq", "rank", "host", "group")
 
 
 def terms_of(typed: str) -> dict[str, str]:
@@ -46,8 +48,13 @@ def terms_of(typed: str) -> dict[str, str]:
     """
     terms: dict[str, list[str]] = {}
     key = ""
-    for word in typed.split():
+    every = typed.split()
+    for word, following in zip(every, [*every[1:], ""], strict=True):
         known = _KEYS.get(word.casefold().rstrip(":="))
+        if known == "p2p" and not following[:1].isdigit():
+            known = None  # a word of a name or of a text
+        if known == "p2p" and terms.get("group") == []:
+            del terms["group"]  # "group p2p 2->10": the list of groups has lanes too
         if known is not None and known not in terms:
             key = known
             terms[key] = []
@@ -62,10 +69,13 @@ def terms_of(typed: str) -> dict[str, str]:
     for name in ("rank", "seq"):
         if name in told and not (told[name].isascii() and told[name].isdigit()):
             raise ValueError(f"{name} needs a number, as in: {_EXAMPLES[name]}")
+    if "p2p" in told and _ENDS.fullmatch(told["p2p"]) is None:
+        raise ValueError(f"p2p needs a rank or two, as in: {_EXAMPLES['p2p']}")
     return told
 
 
-_EXAMPLES = {each.split()[0]: each for each, _ in GRAMMAR[:6]}
+_EXAMPLES = {each.split()[0]: each for each, _ in GRAMMAR[:7]}
+_ENDS = re.compile(r"([0-9]+)(?:\s*->\s*([0-9]+))?")
 
 
 def search(incident: Incident, typed: str, here: Place) -> list[Place]:
@@ -89,6 +99,7 @@ def search(incident: Incident, typed: str, here: Place) -> list[Place]:
     return _unique(
         [
             *_groups(incident, typed),
+            *_lanes(incident, typed),
             *_findings(incident, typed),
             *_records(incident, typed),
             *_hosts(incident, typed),
@@ -103,6 +114,8 @@ def _find(incident: Incident, name: str, value: str, here: Place) -> list[Place]
         return _seq(incident, int(value), here)
     if name == "host":
         return _hosts(incident, value)
+    if name == "p2p":
+        return [opening_of(incident, lane) for lane in sorted_lanes(incident) if _joins(lane.lane, value)][:MOST]
     if name == "group":
         return _groups(incident, value)
     return _records(incident, value, ops=name == "op", stacks=name == "func")
@@ -113,6 +126,8 @@ def _narrowed(incident: Incident, places: list[Place], name: str, value: str) ->
     if name == "group":
         groups = _group_ids(incident, value)
         return [place for place in places if place.group in groups]
+    if name == "p2p":
+        return [place for place in places if _joins(place.lane, value)]
     if name == "seq":
         seq = int(value)
         lanes = {(lane.group, lane.lane): lane for lane in incident.lanes}
@@ -197,6 +212,23 @@ def _groups(incident: Incident, text: str) -> list[Place]:
     return [opening_of(incident, lane) for lane in sorted_lanes(incident) if lane.group in groups][:MOST]
 
 
+def _joins(lane: str, ends: str) -> bool:
+    """Whether a lane goes between these ranks (``10->2``), or from or to this one (``10``)."""
+    said = _ENDS.fullmatch(ends)
+    if said is None or lane == COLLECTIVE:
+        return False
+    source, target = said.groups()
+    return lane == p2p_lane(int(source), int(target)) if target else source in lane.removeprefix("p2p ").split("->")
+
+
+def _lanes(incident: Incident, text: str) -> list[Place]:
+    """Lanes of sends and receives by the name that the screen gives them: ``pp p2p 10->2``."""
+    wanted = text.casefold()
+    labels = {group.id: group.label for group in incident.groups}
+    named = ((lane, f"{labels.get(lane.group, '')} {lane.lane}") for lane in sorted_lanes(incident) if lane.lane != COLLECTIVE)
+    return [opening_of(incident, lane) for lane, name in named if wanted in name.casefold()][:MOST]
+
+
 def _findings(incident: Incident, text: str) -> list[Place]:
     wanted = text.casefold()
     found = (place_of(incident, finding) for finding in incident.findings if wanted in finding.summary.casefold())
@@ -228,7 +260,15 @@ def _records(incident: Incident, text: str, *, ops: bool = True, stacks: bool = 
         .collect()
     )
     places = [Place(group, COLLECTIVE, seq, rank) for group, seq, rank in hits.iter_rows()]
-    return [place for place in places if lane_at(incident, place.group, place.lane)]
+    found = [place for place in places if lane_at(incident, place.group, place.lane)]
+    return found or _sends(incident, found_ops)
+
+
+def _sends(incident: Incident, ops: list[int]) -> list[Place]:
+    """Lanes of sends and receives where the operation is one of them: they have no number that all members share."""
+    if not {incident.records.ops[at].family for at in ops} & {"send", "recv"}:
+        return []
+    return [opening_of(incident, lane) for lane in sorted_lanes(incident) if lane.lane != COLLECTIVE][:MOST]
 
 
 def filtered_ranks(plane: Plane, typed: str, leads: Iterable[int], marked: Iterable[int]) -> set[int]:
