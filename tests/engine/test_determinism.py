@@ -180,6 +180,7 @@ def test_whatever_files_say_the_answer_holds_together(dumps, seed):
         assert finding.summary
         assert finding.compare_first
         assert finding.not_concluded
+        assert all(each.startswith("that ") for each in finding.not_concluded)
         assert finding.ranks == tuple(sorted(set(finding.ranks)))
     named = {r for f in incident.findings if f.role is Role.LEAD for r in f.ranks}
     assert set(incident.leads) <= named

@@ -141,7 +141,7 @@ def tie() -> Incident:
         "ranks 0-1 ask for 1,024 × Float and ranks 2-3 for 512 × Float in all_reduce 42 of default_pg: a tie, nobody is named",
         evidence=("ranks 0-1: 1,024 × Float", "ranks 2-3: 512 × Float"),
         compare_first="that rank's input, batch, tensor construction",
-        not_concluded=("lack of memory",),
+        not_concluded=("that there is a lack of memory",),
     )  # fmt: skip
     return builder.build()
 

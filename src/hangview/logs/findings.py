@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hangview.logs.evidence import GroupByLog, LogEvidence, ProcessEnd
 
 _ALIKE = 8  #: ends of silent ranks that are quoted
-_NO_DTYPES = "dtypes and shapes: the log prints element counts alone"
+_NO_DTYPES = "that dtypes and shapes are alike: the log prints element counts alone"
 _NOT_SOUND = "that there is no network fault at all"
 
 
@@ -76,10 +76,10 @@ def mismatch(scene: Scene, call: LogCall) -> Finding | None:
     if found is None:
         return None
     if found.kind == "op":
-        kind, first, wrong = Kind.DIFFERENT_OP, words.OP_FIRST, "the network equipment"
+        kind, first, wrong = Kind.DIFFERENT_OP, words.OP_FIRST, "that the network equipment is at fault"
         summary = f"call {call.seq} of {call.where} is requested as different operations, by log: "
     else:
-        kind, first, wrong = Kind.DIFFERENT_SIZE, words.SIZE_FIRST, "lack of memory"
+        kind, first, wrong = Kind.DIFFERENT_SIZE, words.SIZE_FIRST, "that there is a lack of memory"
         summary = f"{call.name} is requested with different sizes, by log: "
     summary += "; ".join(f"{name_ranks(ranks, 12)}: {text}" for text, ranks in reversed(found.sides))
     odd = tuple(sorted(rank for _, ranks in found.sides[1:] for rank in ranks))
@@ -138,7 +138,7 @@ def waiting(scene: Scene, call: LogCall, leads: Sequence[int]) -> Finding:
     return Finding(
         Kind.WAITING, Role.WAITING, call.waiting, tuple(leads), group_id(call), lane(call), call.seq, call.op,
         Side.HOST if certain else Side.UNKNOWN, summary, scene.positions(call, call.waiting),
-        not_concluded=(f"what {name_ranks(silent, 12)} did: no log says it",) if silent else (),
+        not_concluded=(f"that it is known what {name_ranks(silent, 12)} did: no log says it",) if silent else (),
     )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def not_observed(scene: Scene, call: LogCall) -> Finding:
         summary += f" (Ray left out similar lines of up to {scene.evidence.hidden} ranks)"
     wrong = [f"that {name_ranks(candidates, 8)} skipped the call" if candidates else "that any other rank skipped the call"]
     if call.seq is None:
-        wrong.append("a sequence number or an operation: nccl2 prints neither, the dumps hold them")
+        wrong.append("that its number or operation is known: nccl2 prints neither, the dumps hold them")
     ends = tuple(
         words.quoted(scene.evidence, end.line, f"rank {rank}: {end.what}, which only follows ({end.why_follower}): ")
         for rank in candidates
@@ -270,6 +270,6 @@ def aborted_inside(scene: Scene) -> list[Finding]:
         Finding(
             Kind.DIFFERENT_SIZE, Role.LEAD, (), ranks, None, None, None, None, Side.HOST, summary,
             tuple(words.quoted(scene.evidence, end.line, f"rank {end.rank}: ") for end in ends), words.SIZE_FIRST,
-            ("lack of memory", f"that {name_ranks(ranks)}, which aborted, {words.is_or_are(ranks)} at fault"),
+            ("that there is a lack of memory", f"that {name_ranks(ranks)}, which aborted, {words.is_or_are(ranks)} at fault"),
         )
     ]  # fmt: skip

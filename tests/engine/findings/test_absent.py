@@ -121,7 +121,7 @@ def test_a_member_that_gives_the_group_other_members():
     leads = [f for f in incident.findings if f.role is Role.LEAD]
     assert [(f.kind, f.ranks) for f in leads] == [(Kind.GROUP_MISMATCH, (3,))]
     assert incident.leads == (3,)
-    assert leads[0].not_concluded == ("which rank's view is right",)
+    assert leads[0].not_concluded == ("that one rank's view is the right one, only that they differ",)
 
 
 def test_a_receive_that_nobody_sends():

@@ -18,7 +18,7 @@ def test_a_straggler_is_a_note_and_no_divergence():
     assert (finding.kind, finding.role, finding.ranks, finding.others) == (Kind.STRAGGLER, Role.NOTE, (3,), (0, 1, 2))
     assert finding.seq == 21
     assert (incident.verdict, incident.leads) == (Verdict.NO_HANG, ())
-    assert "a hang" in finding.not_concluded
+    assert "that this is a hang" in finding.not_concluded
 
 
 def test_the_uncertainty_of_clocks_is_said_with_it():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.engine.frames import is_torch
+from hangview.incident import Role, Side
 from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
 from hangview.schema import NOT_READ_YET, CellState, SourceStatus, StackFrame
 from hangview.tui.place import Place
@@ -67,7 +68,7 @@ def test_entry_says_requested_started_completed_and_what_is_missing():
     assert "completed  not recorded" in text
     assert "time-out   600 s" in text
     assert "in         [1024] Float, 1,024 elements" in text
-    assert "not recorded  time completed, duration" in text
+    assert "time completed" not in text  # its own line says that it was not recorded
     assert "nccl_trace_rank_0, entry 42 of the file, record_id 42" in text
 
 
@@ -175,3 +176,21 @@ def test_a_file_that_is_still_to_be_read_is_not_said_to_be_written():
     assert "dump, not read yet: 1 file  rank 0" in text
     assert "dump, being written: 1 file  rank 1" in text
     assert plain(one_source(waiting)).splitlines()[1] == "status     not read yet"
+
+
+def test_a_finding_that_waits_says_where_its_evidence_stands_and_an_unknown_side_is_left_out():
+    incident = incidents.four_ranks()
+    bare = replace(incident.findings[0], role=Role.WAITING, evidence=(), steps=(), side=Side.UNKNOWN)
+    text = plain(finding_lines(incident, bare))
+    assert "its evidence stands with the lead that it waits for" in text
+    assert "no record is quoted" not in text
+    assert "unknown side" not in text
+    assert "no record is quoted for it" in plain(finding_lines(incident, replace(bare, role=Role.NOTE)))
+
+
+def test_a_lead_inside_a_call_is_not_said_to_wait_for_nobody_without_its_requests():
+    """A rank that asked for another size stands in the same call as the others: its request is open."""
+    incident = incidents.different_dtype()
+    (lead,) = incident.leads
+    _, text = said(incident, Place(0, "collective", 17, lead), "rank")
+    assert "others wait for it and its own open requests wait for no other rank" in text

@@ -95,18 +95,8 @@ def _record_lines(incident: Incident, entry: Entry) -> list[Line]:
 
 
 def _optional(entry: Entry) -> dict[str, object]:
-    """The parts that a recorder may leave out."""
-    return {
-        "time requested": entry.created_ns,
-        "time started": entry.started_ns,
-        "time completed": entry.completed_ns,
-        "duration": entry.duration_ms,
-        "time-out": entry.timeout_ms,
-        "dtypes": entry.signature.input_dtypes if entry.signature.input_sizes else (),
-        "stack": entry.stack or None,
-        "thread": entry.thread.id or entry.thread.name or None,
-        "record number": entry.record_id,
-    }
+    """The parts that a recorder may leave out and that have no line of their own to say so."""
+    return {"stack": entry.stack or None, "record number": entry.record_id}
 
 
 def _time(ns: int | None) -> tuple[str, Tone]:

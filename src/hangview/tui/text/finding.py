@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Finding, Incident, Role, Verdict
+from hangview.incident import Finding, Incident, Role, Side, Verdict
 from hangview.text import name_ranks
 from hangview.tui.prose import BLANK, Prose, Span, Tone, item, line
 from hangview.tui.text.common import lane_name, role_mark, role_word
@@ -25,12 +25,20 @@ def finding_lines(incident: Incident, finding: Finding) -> Prose:
         lines.append(line(("how it was reached", Tone.HEAD)))
         lines += [item(step, mark=f"{at}. ") for at, step in enumerate(finding.steps, 1)]
     if not finding.evidence and not finding.steps:
-        lines += [BLANK, line(("no record is quoted for it", Tone.UNKNOWN))]
+        lines += [BLANK, line((_elsewhere(incident, finding), Tone.UNKNOWN))]
     return tuple(lines)
 
 
+def _elsewhere(incident: Incident, finding: Finding) -> str:
+    if finding.role is not Role.WAITING:
+        return "no record is quoted for it"
+    return f"its evidence stands with the {'lead' if incident.leads else 'finding'} that it waits for"
+
+
 def _about(incident: Incident, finding: Finding) -> list[Span]:
-    parts = [finding.kind.words, f"{finding.side.value} side"]
+    parts = [finding.kind.words]
+    if finding.side is not Side.UNKNOWN:
+        parts.append(f"{finding.side.value} side")
     if finding.group is not None:
         at = f" {finding.seq}" if finding.seq is not None else ""
         parts.append(f"{lane_name(incident, finding.group, finding.lane)}{at}")

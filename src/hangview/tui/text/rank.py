@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.incident import Side
 from hangview.text import count, name_ranks
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
-from hangview.tui.text.common import clock_time, lane_name
+from hangview.tui.text.common import clock_time, lane_name, waits_for_nobody
 from hangview.tui.text.stack import outside_lines
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
     waited = [wait for wait in incident.waits if wait.on == rank]
     lines = []
     if rank in incident.leads:
-        lines.append(line((f"rank {rank}: look here first", Tone.LEAD), ", others wait for it and it waits for nobody"))
+        nobody = waits_for_nobody(incident, rank)
+        lines.append(line((f"rank {rank}: look here first", Tone.LEAD), f", others wait for it and {nobody}"))
     elif waits:
         lines.append(line((f"rank {rank} waits", Tone.WAITING)))
     else:
@@ -67,7 +69,8 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
     for group, lane, seq in dict.fromkeys((wait.group, wait.lane, wait.seq) for wait in waits):
         here = [wait for wait in waits if (wait.group, wait.lane, wait.seq) == (group, lane, seq)]
         unseen = "" if all(wait.observed for wait in here) else " (no record could tell)"
-        where = f"{lane_name(incident, group, lane)} {seq}, {here[0].side.value} side{unseen}"
+        side = f", {here[0].side.value} side" if here[0].side is not Side.UNKNOWN else ""
+        where = f"{lane_name(incident, group, lane)} {seq}{side}{unseen}"
         text = f"waits for {name_ranks((wait.on for wait in here), 8)} in {where}"
         lines.append(item(text, Tone.WAITING))
     for group, lane, seq in dict.fromkeys((wait.group, wait.lane, wait.seq) for wait in waited):
@@ -77,7 +80,7 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
             item(f"{name_ranks((wait.rank for wait in here), 8)} {verb} for it in {lane_name(incident, group, lane)} {seq}")
         )
     if not waits and not waited:
-        lines.append(item("waits for nobody, and nobody is known to wait for it", Tone.DIM))
+        lines.append(item(f"{waits_for_nobody(incident, rank)}, and nobody is known to wait for it", Tone.DIM))
     return lines
 
 
