@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.events import Paste
+from textual.geometry import Region
 from textual.widgets import Input, TextArea
 
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
+from hangview.tui.worksheet.paper_view import Paper
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
 from hangview.tui.worksheet.screen import WorksheetScreen
 from hangview.worksheet import Mark, from_markdown, prefill, to_markdown
@@ -513,6 +515,19 @@ async def test_ascii_alone_where_asked_for(tmp_path: Path) -> None:
         await pilot.press("s")
         await pilot.pause()
         assert screen_text(app).isascii()
+
+
+async def test_in_ascii_what_is_cut_ends_with_three_dots(tmp_path: Path) -> None:
+    """The sign is three cells wide there: cut for one, a value would end like a sentence, with a single dot."""
+    long = replace(INCIDENT, paths=(f"run-{'7' * 90}",))
+    async with form(tmp_path, long, ascii_only=True, size=(60, 24)) as (_, sheet, pilot):
+        await pilot.press("j")  # the control of no field covers what is drawn
+        shown = [row.text.rstrip() for row in sheet.query_one(Paper).render_lines(Region(0, 0, 60, 12))]
+        assert any(re.search(r"run-7+\.\.\.$", row) for row in shown), shown
+        assert not any(re.search(r"run-7+\.$", row) for row in shown)
+        head = sheet.query_one("#sheet-head", Lines)
+        assert head.size.height == 1
+        assert head.text.endswith("...")
 
 
 async def test_without_colours_every_field_still_has_a_place(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Form(VerticalScroll, inherit_bindings=False):
         self.at: Stop | None = None  #: what is written in
         self.stops: list[Stop] = []
         self._edited, self._moved = edited, moved
-        self._words = words
+        self._words, self._ascii = words, ascii_only
         self._paper = Paper(ascii_only=ascii_only)
         self._line, self._area = LineInput(), TextInput()
         self._choice, self._tick = Choice(ascii_only=ascii_only), Tick("", checked=False, ascii_only=ascii_only)
@@ -120,7 +120,7 @@ class Form(VerticalScroll, inherit_bindings=False):
         width = self.scrollable_content_region.width
         if width <= 0:
             return
-        measure = Measure(width, width < 74, words=self._words)
+        measure = Measure(width, width < 74, words=self._words, ascii_only=self._ascii)
         rows: list[Row] = []
         self.stops = []
         current = self.current_section

@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollBar
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.live import live_keys
 from hangview.tui.patience import beside, within
-from hangview.tui.prose import Line, Tone, clip, line
+from hangview.tui.prose import Line, Tone, clip, line, to_ascii
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.editor import EditorError, edit
 from hangview.tui.worksheet.form import Form
@@ -203,11 +203,16 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         head = " " + " · ".join(part for part in parts if part)
         legend = f"   {words('legend')}"
         legend = legend if cell_len(head) + cell_len(legend) <= width else ""
-        self._head.show((clip(line(head, (legend, Tone.DIM)), width),))
+        self._head.show((self._cut(line(head, (legend, Tone.DIM)), width),))
         self._news.show(self._news_lines())
         mode = self.mode
-        about = clip(line(self._field_name()), max(NAME, width // 3)).text
+        about = self._cut(line(self._field_name()), max(NAME, width // 3)).text
         self._keys.show((key_line(FOOTERS[mode], width, words(f"mode.{mode}"), live_keys(self.app), words, about=about),))
+
+    def _cut(self, each: Line, width: int) -> Line:
+        """On one row; spelled already where only ASCII can be drawn, for signs that take more cells then."""
+        spans = ((to_ascii(span.text), span.tone) for span in each.spans)
+        return clip(line(*spans), width, "...") if self._ascii else clip(each, width)
 
     def _field_name(self) -> str:
         """The field that takes the keys, as tab goes from one to the next quickly; "" for none."""
@@ -221,7 +226,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         evidence = self._replaced_evidence()
         if evidence:
             restore = live_keys(self.app)("sheet_undo")
-            told = self.words("in_place", value=clip(line(evidence), NAME * 2).text, key=restore)
+            told = self.words("in_place", value=self._cut(line(evidence), NAME * 2).text, key=restore)
             lines.append(line((f" {told}", Tone.LEAD)))
         changes = len(self.session.changes)
         if changes:
