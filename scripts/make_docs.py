@@ -43,7 +43,10 @@ COMPARISON = "Comparison"
 #: Where a key works, and its actions: the manual's and docs/keys.md's tables.
 PLACES: tuple[tuple[str, tuple[Action, ...]], ...] = (
     ("Main screen", (*actions.actions_in(Where.EVERYWHERE), *actions.actions_in(Where.ALWAYS))),
-    ("Moving in the grid, lists and texts", tuple(action for action in actions.ACTIONS if Where.GRID in action.where)),
+    (
+        "Moving in the grid, lists and texts",
+        tuple(action for action in actions.ACTIONS if {Where.GRID, Where.LIST} & set(action.where)),
+    ),
     ("While typing a search or a filter", actions.actions_in(Where.PROMPT)),
     ("Commands", actions.actions_in(Where.PALETTE)),
     ("Dialogs", actions.actions_in(Where.DIALOG)),

@@ -214,3 +214,28 @@ def test_what_works_while_typing_cannot_be_bound_to_what_types(name, key):
 
 def test_what_does_not_can():
     assert BY_NAME["keys"].type.check({"unfold": "x", "quit": "f10"})
+
+
+@pytest.mark.parametrize("pane", [Where.GRID, Where.LIST, Where.TEXT])
+def test_help_says_what_is_drawn_right_below_the_keys_of_the_pane(pane):
+    """At 80 x 24 it stood on the fifth page, and is what somebody looks for who sees the screen for the first time."""
+    heads = [line.text for line in help_lines(ascii_only=False, pane=pane) if line.text and not line.text.startswith(" ")]
+    assert heads[0].startswith("here, in ")
+    assert heads[1:3] == ["cells", "signs before groups and ranks"]
+    assert heads[3] == "everywhere"
+
+
+@pytest.mark.parametrize("opened", ["question_mark", "i", "4"])
+async def test_home_and_end_go_to_the_ends_of_texts_and_lists(opened):
+    async with showing(four_ranks(), (80, 12)) as (app, pilot):
+        await pilot.press(opened)
+        await pilot.pause()
+        await pilot.press("G")
+        last = screen_text(app)
+        await pilot.press("home")
+        first = screen_text(app)
+        await pilot.press("end")
+        assert screen_text(app) == last
+        await pilot.press("g")
+        assert screen_text(app) == first
+        assert opened != "question_mark" or first != last

@@ -164,6 +164,18 @@ ACTIONS: tuple[Action, ...] = (
     _move("half_down", ("ctrl+d",), "half a page down"),
     _move("top", ("g", "ctrl+home"), "first row"),
     _move("bottom", ("G", "ctrl+end"), "last row"),
+    Action(
+        "list_top", ("home",), "first row", "first row of a list or text", (Where.LIST, Where.TEXT), palette=False, method="top"
+    ),
+    Action(
+        "list_bottom",
+        ("end",),
+        "last row",
+        "last row of a list or text",
+        (Where.LIST, Where.TEXT),
+        palette=False,
+        method="bottom",
+    ),
     _move("row_start", ("home", "0", "circumflex_accent"), "first seq", (Where.GRID,)),
     _move("row_end", ("end", "dollar_sign"), "last seq", (Where.GRID,)),
     Action(

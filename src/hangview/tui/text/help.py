@@ -41,8 +41,19 @@ PANES = {Where.GRID: "in the grid", Where.LIST: "in lists", Where.TEXT: "in text
 
 
 def help_lines(*, ascii_only: bool, live: LiveKeys = USUAL, pane: Where = Where.GRID) -> Prose:
-    """The whole page, the keys of ``pane`` first, all as they are on this screen."""
+    """The whole page: the keys of ``pane``, then what is drawn, as that is asked for most, then all other keys and words. Keys
+    are as they are on this screen."""
     lines = _section(f"here, {PANES.get(pane, 'in the grid')}", (each for each in ACTIONS if pane in each.where), live)
+    lines += [line(("cells", Tone.HEAD))]
+    for code, glyph in GLYPHS.items():
+        shown = glyph.ascii if ascii_only else glyph.unicode
+        lines.append(line("  ", (pad(shown if code else "(blank)", 10), Tone.STRONG), glyph.word))
+    lines.append(
+        line("  zoomed out and in the map, the worst cell of a block is drawn; underlined: known from the rank's log", hang=2)
+    )
+    lines += [BLANK, line(("signs before groups and ranks", Tone.HEAD))]
+    lines += [line("  ", (pad(sign, 10), Tone.STRONG), what) for sign, what in _MARKS]
+    lines.append(BLANK)
     everywhere = (each for each in ACTIONS if set(each.where) & {Where.EVERYWHERE, Where.ALWAYS})
     lines += _section("everywhere", everywhere, live)
     others = set(PANES) - {pane}
@@ -52,15 +63,6 @@ def help_lines(*, ascii_only: bool, live: LiveKeys = USUAL, pane: Where = Where.
     lines += _section("while typing a search or a filter", (each for each in ACTIONS if Where.PROMPT in each.where), live)
     lines += [line(("what can be searched for", Tone.HEAD))]
     lines += [line("  ", (pad(typed, 24), Tone.STRONG), what, hang=26) for typed, what in GRAMMAR]
-    lines += [BLANK, line(("cells", Tone.HEAD))]
-    for code, glyph in GLYPHS.items():
-        shown = glyph.ascii if ascii_only else glyph.unicode
-        lines.append(line("  ", (pad(shown if code else "(blank)", 10), Tone.STRONG), glyph.word))
-    lines.append(
-        line("  zoomed out and in the map, the worst cell of a block is drawn; underlined: known from the rank's log", hang=2)
-    )
-    lines += [BLANK, line(("signs before groups and ranks", Tone.HEAD))]
-    lines += [line("  ", (pad(sign, 10), Tone.STRONG), what) for sign, what in _MARKS]
     lines += [BLANK, line(("words", Tone.HEAD))]
     lines += [line("  ", (pad(word, 31), Tone.STRONG), what, hang=33) for word, what in _WORDS]
     return tuple(lines)
