@@ -236,8 +236,8 @@ class View:
             where = "not in the part of its dump that could be read" if self._partial(window) else "gone"
             reason = f"its record is {where}, its counters show it requested and not completed"
         else:
-            told = lane == COLLECTIVE or window.source is None
-            reason = window.reason if told else f"no such {lane} record in its dump"
+            unseen = window.source is None or window.above in (CellState.CUT, CellState.BEFORE_DUMP)
+            reason = window.reason if lane == COLLECTIVE or unseen else f"no such {lane} record in its dump"
         return Cell(rank, state, reason)
 
     def _partial(self, window: Window) -> bool:

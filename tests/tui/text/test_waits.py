@@ -94,7 +94,7 @@ def test_who_is_held_in_a_call_whose_requests_differ_is_said_to_be():
     incident = load(str(FIXTURES / "nccl-size"))
     roots = [text for text in texts(incident) if not text.startswith(" ")]
     held = "is in reduce_scatter 9 of DATA_PARALLEL_GROUP, in which the requests differ (rank 5)"
-    assert roots[0].startswith("rank 5  look here first")
+    assert roots[0] == "rank 5  look here first: others wait, and its own open requests wait for no other rank"
     assert roots[1:] == [f"rank {rank}  {held}" for rank in (1, 3, 7)]
     places = [place for place, line in wait_lines(incident) if held in line.text]
     assert [(place.seq, place.rank) for place in places if place] == [(9, 1), (9, 3), (9, 7)]

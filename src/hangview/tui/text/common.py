@@ -71,10 +71,13 @@ def state_tone(state: CellState, *, differs: bool = False) -> Tone:
     return Tone.PLAIN if state.observed else Tone.UNKNOWN
 
 
+NOBODY = "it waits for nobody"
+
+
 def waits_for_nobody(incident: Incident, rank: int) -> str:
     """What is true of a rank without a wait: one with open requests is inside a call, and yet waits for no other rank."""
     still = any(position.open_seq is not None for position in incident.view.positions(rank))
-    return "its own open requests wait for no other rank" if still else "it waits for nobody"
+    return "its own open requests wait for no other rank" if still else NOBODY
 
 
 def ranks_text(ranks: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ from hangview.text import count, name_ranks
 from hangview.tui.place import Place
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.sides import MISMATCHES
-from hangview.tui.text.common import lane_name
+from hangview.tui.text.common import NOBODY, lane_name, waits_for_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -114,7 +114,7 @@ def _root(incident: Incident, ranks: Sequence[int], knot: Knot, differing: Seque
     if set(ranks) & set(incident.leads):
         return place, line(
             (name_ranks(ranks, PARTS), Tone.LEAD),
-            f"  look here first: others wait, and {'it waits' if len(ranks) == 1 else 'they wait'} for nobody",
+            f"  look here first: others wait, and {_for_nobody(incident, ranks)}",
             hang=2,
         )
     missing = [rank for rank in ranks if rank in incident.coverage.missing]
@@ -132,6 +132,13 @@ def _root(incident: Incident, ranks: Sequence[int], knot: Knot, differing: Seque
         else f"{'waits' if len(ranks) == 1 else 'wait'} for nobody as far as was recorded; not named as a lead"
     )
     return place, line((name_ranks(ranks, PARTS), Tone.UNKNOWN), f"  {why}", hang=2)
+
+
+def _for_nobody(incident: Incident, ranks: Sequence[int]) -> str:
+    told = {waits_for_nobody(incident, rank) for rank in ranks}
+    if len(ranks) == 1:
+        return told.pop()
+    return "they wait for nobody" if told == {NOBODY} else "none of their own open requests waits for another rank"
 
 
 def _differing_calls(incident: Incident) -> list[Differing]:
