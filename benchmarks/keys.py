@@ -28,6 +28,8 @@ SIZE = (120, 40)
 BETWEEN = (0.02, 0.12)
 #: Words in the first lines of the screen: some files were read, all were.
 PART = "SO FAR"
+#: Also there as long as nothing but headers was read, and there is no cell to step from.
+HEADERS = "no record read yet"
 FINAL = ("LOOK FIRST", "NO RANK NAMED", "NO HANG SEEN", "NOT ENOUGH EVIDENCE", "DIVERGENCE")
 #: A key that is not answered within so many seconds had nothing to do: the grid has changed under it.
 PATIENCE = 2.0
@@ -66,6 +68,7 @@ def timed(command: Sequence[str], keys: int, seed: int) -> Timed:
 
         part = since(lambda: PART in top() or final())
         loading: list[float] = []
+        since(lambda: HEADERS not in top() or final())
         while not final():
             loading += press(terminal, "hl"[len(loading) % 2], rng)
         answer = since(final)
