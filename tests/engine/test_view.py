@@ -382,5 +382,7 @@ def test_a_rank_without_a_dump_has_no_records_to_speak_of_in_any_lane():
     incident = look(rank(0).send(1, 1, OPEN, group=PAIR), lost(1))
     (cell,) = (cell for cell in incident.view.call(number(incident, PAIR), "p2p 0->1", 1).cells if cell.rank == 1)
     assert cell.state is S.NO_DUMP
-    assert cell.reason == incident.view.window(number(incident, PAIR), 1).reason
+    window = incident.view.window(number(incident, PAIR), 1)
+    assert window is not None
+    assert cell.reason == window.reason
     assert "in its dump" not in cell.reason
