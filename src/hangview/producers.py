@@ -31,7 +31,8 @@ class Counters(Enum):
 class Producer:
     """One recorder. ``config_trusted``: its ``pg_config`` gives names and world ranks. ``records_p2p``: sends and receives have
     entries. ``global_seq``: ``collective_seq_id`` runs over all communicators of the process (torchcomms) and is
-    renumbered per communicator when read. ``note`` is a sentence for the source pane."""
+    renumbered per communicator when read. ``note`` is a sentence for the source pane, ``no_dump`` one about a rank without a
+    dump."""
 
     completion: Completion
     counters: Counters
@@ -39,6 +40,7 @@ class Producer:
     records_p2p: bool = True
     global_seq: bool = False
     note: str = ""
+    no_dump: str = ""
 
 
 _NCCL = Producer(Completion.RECORDED, Counters.SEQ)
@@ -46,6 +48,7 @@ _HOOK = Producer(
     Completion.HOOK,
     Counters.OPS_FROM_ZERO,
     note="recorded by torch 2.15's hook: nothing is ever 'started', counters count operations from 0",
+    no_dump="with this backend only a rank that times out itself writes a dump, so one that never came often leaves none",
 )
 _GLOO = Producer(
     Completion.RETIRED,

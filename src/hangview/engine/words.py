@@ -37,7 +37,7 @@ NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
         "that a rank which timed out or printed first is at fault",
         "that the network is sound",
     ),
-    Kind.NO_COLLECTIVE: ("that it is known why it stopped", "that it is slow: it never communicated"),
+    Kind.NO_COLLECTIVE: ("that it is known why it stopped", "that it is slow"),
     Kind.GROUP_ABSENT: ("that the rank skipped the call: it may be inside the creation of the group",),
     Kind.DIFFERENT_OP: (
         "that the network equipment is at fault",

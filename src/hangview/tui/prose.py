@@ -151,7 +151,7 @@ def _wrap_one(each: Line, width: int) -> list[Line]:
             if used > hang and length <= width - hang:
                 flush()
                 continue
-            head = set_cell_size(rest, width - used).rstrip() if width > used else ""
+            head = _piece(rest, width - used)
             if head:
                 row.append(Span(head, tone))
                 rest = rest[len(head) :]
@@ -162,6 +162,13 @@ def _wrap_one(each: Line, width: int) -> list[Line]:
     if any(span.text.strip() for span in row) or not rows:
         rows.append(Line(tuple(_stripped(row))))
     return rows
+
+
+def _piece(word: str, room: int) -> str:
+    """As much of a word that is longer than a row as fits: up to a slash, or before the line number, where a path has one."""
+    head = set_cell_size(word, room).rstrip() if room > 0 else ""
+    at = max(head.rfind("/") + 1, head.rfind(":"))
+    return head[:at] if at > len(head) // 2 else head
 
 
 def _words(spans: Sequence[Span]) -> Iterable[tuple[str, Tone]]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+import hangview
 from hangview.incident import Kind, Role, Side, Verdict
-from hangview.schema import SourceStatus
+from hangview.schema import ReadOptions, SourceStatus
 from tests.engine.support import OPEN, PAIR, Pg, alike, look, lost, of_kind, rank, told
 
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 FIVE = Pg("0", "default_pg", (0, 1, 2, 3, 4))
 
 
@@ -112,3 +118,12 @@ def test_a_single_dump_of_a_rank_that_waits_names_no_other():
     assert told(incident) == [("lead", "not_observed", (1, 2, 3), "0", 42)]
     assert incident.leads == ()
     assert of_kind(incident, Kind.NOT_REQUESTED) == []
+
+
+@pytest.mark.parametrize(("fixture", "usual"), [("nccl2-no-dump", True), ("nccl-stuck-no-dump", False)])
+def test_where_a_missing_dump_is_usual_it_is_said(fixture, usual):
+    """In torch 2.15's nccl2 the rank that never came leaves none, as docs/recording.md says."""
+    incident = hangview.load(str(FIXTURES / fixture), options=ReadOptions(cache=False))
+    (finding,) = (each for each in incident.findings if each.kind is Kind.NOT_OBSERVED)
+    assert any("one that never came often leaves none" in each.text for each in finding.evidence) is usual
+    assert incident.leads == ()

@@ -65,3 +65,13 @@ async def test_the_grid_comes_when_it_was_asked_for_while_reading():
         await look(app, pilot, incidents.four_ranks())
         assert app.main.center == "grid"
         assert app.main.pane("grid").display
+
+
+async def test_one_key_leaves_the_files_however_deep_one_was_below_the_grid():
+    """What is out of sight is not left level by level."""
+    async with showing(incidents.four_ranks(), (100, 30)) as (app, pilot):
+        await pilot.press("enter", "enter", "i")
+        assert app.main.center == "text"
+        await pilot.press("escape")
+        assert app.main.center == "grid"
+        assert app.main.level == 2

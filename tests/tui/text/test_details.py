@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import hangview
 from hangview.engine.frames import is_torch
-from hangview.incident import Role, Side
+from hangview.incident import Kind, Role, Side
 from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
-from hangview.schema import NOT_READ_YET, CellState, SourceStatus, StackFrame
+from hangview.schema import NOT_READ_YET, CellState, ReadOptions, SourceStatus, StackFrame
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
 from hangview.tui.text.details import LEVELS, details
@@ -20,6 +22,9 @@ from tests.support import incidents
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
+
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def said(incident: Incident, place: Place, level: str) -> tuple[str, str]:
@@ -194,3 +199,12 @@ def test_a_lead_inside_a_call_is_not_said_to_wait_for_nobody_without_its_request
     (lead,) = incident.leads
     _, text = said(incident, Place(0, "collective", 17, lead), "rank")
     assert "others wait for it and its own open requests wait for no other rank" in text
+
+
+def test_a_rank_that_recorded_nothing_is_not_said_to_have_records_that_stop():
+    incident = hangview.load(str(FIXTURES / "waiting-across-groups"), options=ReadOptions(cache=False))
+    finding = next(each for each in incident.findings if each.kind is Kind.NO_COLLECTIVE)
+    assert finding.group is not None
+    _, text = said(incident, Place(finding.group, "collective", 1, finding.ranks[0]), "entry")
+    assert "holds no call: it stopped before its first one" in text
+    assert "records stop below" not in text

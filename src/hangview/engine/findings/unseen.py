@@ -9,9 +9,12 @@ from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.waits import Edge, End, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.producers import producer_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hangview.engine.evidence import Telling
     from hangview.engine.waits import Edge, Place
 
@@ -48,16 +51,30 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
             Finding(
                 Kind.NOT_OBSERVED, role, tuple(sorted(ranks)), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
                 f"{tell.ranks(waiters)} {verb} in {call}; whether {who} requested it is not observed: {why}",
-                (*tell.unseen(place, ranks), *tell.requests(case.stalls, place, waiters)),
+                (
+                    *tell.unseen(place, ranks),
+                    *(Evidence(text) for text in _usual(case, ranks)),
+                    *tell.requests(case.stalls, place, waiters),
+                ),
                 compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
                 (
                     f"{tell.ranks(waiters)} requested {call}; the request is not over.",
                     f"{who} {agrees(who, 'is a member', 'are members')}, and nothing tells of a request: {why}.",
+                    *_usual(case, ranks),
                     "So nobody can be named here; finding the missing dumps or logs is the next step.",
                 ),
             )
         )  # fmt: skip
     return out
+
+
+def _usual(case: Case, ranks: Sequence[int]) -> tuple[str, ...]:
+    """What the others' recorder says about a rank without a dump, in a sentence: that one is missing may be as it has to be."""
+    if any(source.rank in ranks and source.usable for source in case.records.sources):
+        return ()
+    libraries = {source.producer for source in case.records.sources if source.usable and source.producer}
+    told = {producer_of(library).no_dump for library in libraries}
+    return tuple(f"{text}." for text in sorted(told) if text) if len(told) == 1 else ()
 
 
 def _explained(case: Case) -> set[int]:

@@ -101,9 +101,11 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             self.say(f"this is the top: {self.key('leave')} quits")
 
     def go_back(self) -> bool:
-        if self.level > 0:
+        if self.center == "text" and not self.waiting_for_calls:
+            self._to_grid()  # the files stand alone: what is below the grid is out of sight meanwhile
+        elif self.level > 0:
             self.level -= 1
-        elif self.center in ("findings", "waits") or (self.center == "text" and not self.waiting_for_calls):
+        elif self.center in ("findings", "waits"):
             self._to_grid()
         elif self.focused is not self.query_one(f"#{self.center}"):
             self._focus(self.center)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hangview.incident import Call, Entry, Incident
     from hangview.schema import Signature
 
+#: Of a rank that is observed not to have requested anything at all.
+_NO_RECORD = "its dump is whole and holds no call: it stopped before its first one, or its recorder was off (see its settings)"
 #: What would have to be there to know more, by state.
 _WOULD_TELL = {
     CellState.NOT_REQUESTED: "this is evidence of absence: the dump covers this seq and the rank's records stop below it",
@@ -39,7 +41,8 @@ def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
         lines.append(field("why", cell.reason))
     if cell.state in _WOULD_TELL:
         tone = Tone.PLAIN if cell.state is CellState.NOT_REQUESTED else Tone.UNKNOWN
-        lines.append(field("so", (_WOULD_TELL[cell.state], tone)))
+        nothing = cell.state is CellState.NOT_REQUESTED and not incident.view.newest_entries(rank, 1)
+        lines.append(field("so", (_NO_RECORD if nothing else _WOULD_TELL[cell.state], tone)))
     if not cell.entries:
         lines += _newest(incident, rank)
     if len(cell.entries) > 1:
