@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hangview.dumps.names import BY_CONTENT, BY_NAME, BadOptionError, Inside, Named, attempt_of, name_files, shape
+from hangview.dumps.names import BY_CONTENT, BY_NAME, BadOptionError, Inside, Named, attempt_of, name_files, shape, without_rank
 from hangview.schema import ReadOptions
 
 
@@ -213,3 +213,18 @@ def test_attempts_in_paths(path, attempt):
 
 def test_shapes():
     assert shape("a/rank_3.json") == shape("b/rank_17") == "rank_#"
+
+
+@pytest.mark.parametrize(
+    ("shown", "rank", "rest"),
+    [
+        ("run/job3_rank_3.pickle", 3, "run/job3_rank_#.pickle"),
+        ("a.tar:node3/rank-3", 3, "a.tar:node3/rank-#"),
+        ("dump_7", 7, "dump_#"),
+        ("dump_7", 8, "dump_7"),
+        (f"rank_{'9' * 5000}", 3, f"rank_{'9' * 5000}"),
+    ],
+)
+def test_a_name_without_its_rank(shown, rank, rest):
+    """Members of a tar may be called anything: digits without end are no number."""
+    assert without_rank(shown, rank) == rest

@@ -5,7 +5,6 @@ The order of the files does not matter: everything is decided by contents, and a
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from hangview.dumps import attempts, doubles, table
 from hangview.dumps.counters import Counted, read_counters, stands
 from hangview.dumps.decoded import NONE
 from hangview.dumps.facts import DEFAULT_NAME, ids, ints
-from hangview.dumps.names import BY_CONTENT, BadOptionError, attempt_of
+from hangview.dumps.names import BY_CONTENT, BadOptionError, attempt_of, without_rank
 from hangview.dumps.ops import parse_op
 from hangview.dumps.replicas import shifted
 from hangview.dumps.sources import Place, common_library, describe, out_of_packs, place_files, sources_of
@@ -193,7 +192,7 @@ def _starts(
     for i in usable:
         rank, facts = sources[i].rank, _both(places[i])[1]
         if rank is not None:
-            folder = _place(sources[i].path, rank)
+            folder = without_rank(sources[i].path, rank)
             dumps.append(attempts.Dump(first + i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder))
     joining = [i for i, text in enumerate(built.ops) if parse_op(text).family in attempts.JOINING]
 
@@ -205,16 +204,6 @@ def _starts(
         there = fold_ranks(start.number for start in starts)
         raise BadOptionError(f"--attempt {options.attempt}: no file is of that attempt, there is {there}")
     return [replace(start, sources=tuple(source - first for source in start.sources)) for start in starts]
-
-
-def _place(shown: str, rank: int) -> str:
-    """The folder, and the name without the rank: ``job17_rank_3`` and ``job18_rank_3`` are of different places, too."""
-    at = max(shown.rfind("/"), shown.rfind(":")) + 1
-    runs = [run for run in re.finditer(r"[0-9]+", shown[at:]) if int(run[0]) == rank]
-    named = [run for run in runs if re.search(r"rank[-_=.]?$", shown[at : at + run.start()], re.IGNORECASE)]
-    for run in (named or runs)[-1:]:
-        return f"{shown[: at + run.start()]}#{shown[at + run.end() :]}"
-    return shown
 
 
 def _with_groups(built: table.Table, configs: dict[int, tuple[GroupConfig, ...]]) -> pl.DataFrame:

@@ -102,6 +102,16 @@ def shape(shown: str) -> str:
     return re.sub(r"\d+", "#", strip_suffixes(_split(shown)[1]))
 
 
+def without_rank(shown: str, rank: int) -> str:
+    """The folder, and the name without the rank: ``job17_rank_3`` and ``job18_rank_3`` are of different places, too."""
+    at = max(shown.rfind("/"), shown.rfind(":")) + 1
+    runs = [run for run in re.finditer(r"[0-9]+", shown[at:]) if _is_number(run[0]) and int(run[0]) == rank]
+    named = [run for run in runs if re.search(r"rank[-_=.]?$", shown[at : at + run.start()], re.IGNORECASE)]
+    for run in (named or runs)[-1:]:
+        return f"{shown[: at + run.start()]}#{shown[at + run.end() :]}"
+    return shown
+
+
 def name_files(
     paths: Sequence[str],
     inside: Sequence[Inside | None],

@@ -56,7 +56,7 @@ def fetch(name: str, read: Callable[[memoryview], T]) -> T | None:
         if not data.startswith(MAGIC) or checksum([body]) != data[len(MAGIC) : start]:
             raise ValueError("damaged")
         result = read(body)
-    except Exception:  # damage of any kind, in layers of other people: the dumps are there to be read
+    except Exception:  # of damaged bytes zlib, json, struct, numpy and Arrow each raise their own: what is kept is only a copy
         with suppress(OSError):
             path.unlink()
         return None

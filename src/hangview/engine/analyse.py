@@ -12,7 +12,7 @@ from hangview.engine import calls as calls_room
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.logs import judge
-from hangview.schema import CellState, SourceKind, SourceStatus
+from hangview.schema import SourceKind, SourceStatus
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
@@ -187,9 +187,8 @@ def _unseen_ends(lane: P2PLane, known: Windows) -> str:
     blind = set()
     for end in (lane.send, lane.recv):
         window = known.get((lane.group, end.rank))
-        if not end.count and window is not None:
-            beyond = window.source is None or window.above in (CellState.CUT, CellState.BEFORE_DUMP)
-            blind |= {end.rank} if beyond else set()
+        if not end.count and window is not None and window.blind:
+            blind.add(end.rank)
     return f"no usable record of {name_ranks(blind)}" if blind else ""
 
 

@@ -155,6 +155,8 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
 def _before(records: Records, groups: tuple[Group, ...], paired: pl.DataFrame) -> dict[End, int]:
     """For each end of a lane whose records begin later than the other end's: by how many requests, where that can be told."""
     begun = {s.rank for s in records.sources if s.usable and not s.wrapped and not s.only_active}
+    if begun.issuperset(paired["rank"].unique()):
+        return {}
     cut = {s.rank for s in records.sources if s.partial}
     lane = ["group", "src", "dst"]
     sides = (pl.col("sends"), ~pl.col("sends"))

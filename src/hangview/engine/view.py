@@ -138,7 +138,7 @@ class View:
 
     def _beyond(self, lane: P2PLane, rank: int) -> CellState:
         window = self._windows[lane.group, rank]
-        if window.source is None or window.above in (CellState.CUT, CellState.BEFORE_DUMP):
+        if window.blind:
             return window.above
         end: LaneEnd = lane.end(rank)
         if lane.counted or end.open or self._other(lane, rank).open:
@@ -236,8 +236,7 @@ class View:
             where = "not in the part of its dump that could be read" if self._partial(window) else "gone"
             reason = f"its record is {where}, its counters show it requested and not completed"
         else:
-            unseen = window.source is None or window.above in (CellState.CUT, CellState.BEFORE_DUMP)
-            reason = window.reason if lane == COLLECTIVE or unseen else f"no such {lane} record in its dump"
+            reason = window.reason if lane == COLLECTIVE or window.blind else f"no such {lane} record in its dump"
         return Cell(rank, state, reason)
 
     def _partial(self, window: Window) -> bool:

@@ -54,6 +54,11 @@ class Window:
         """Whether a call beyond ``newest`` was observed not to be requested."""
         return self.above is CellState.NOT_REQUESTED and self.newest is not None
 
+    @property
+    def blind(self) -> bool:
+        """Whether nothing can tell of calls beyond ``newest``: there is no dump, it ends early, or it is too old."""
+        return self.source is None or self.above in (CellState.CUT, CellState.BEFORE_DUMP)
+
 
 Windows = dict[tuple[int, int], Window]
 

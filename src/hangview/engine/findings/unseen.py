@@ -47,20 +47,21 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
         verb = "wait" if len(waiters) > 1 else "waits"
         call = f"{op} {place[2]} of {group.label}"
         why = tell.reasons(place, ranks)
+        usual = _usual(case, ranks)
         out.append(
             Finding(
                 Kind.NOT_OBSERVED, role, tuple(sorted(ranks)), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
                 f"{tell.ranks(waiters)} {verb} in {call}; whether {who} requested it is not observed: {why}",
                 (
                     *tell.unseen(place, ranks),
-                    *(Evidence(text) for text in _usual(case, ranks)),
+                    *(Evidence(text) for text in usual),
                     *tell.requests(case.stalls, place, waiters),
                 ),
                 compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
                 (
                     f"{tell.ranks(waiters)} requested {call}; the request is not over.",
                     f"{who} {agrees(who, 'is a member', 'are members')}, and nothing tells of a request: {why}.",
-                    *_usual(case, ranks),
+                    *usual,
                     "So nobody can be named here; finding the missing dumps or logs is the next step.",
                 ),
             )

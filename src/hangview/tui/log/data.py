@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections import OrderedDict
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
@@ -56,12 +57,11 @@ class LogData:
         self._over = False
 
     def __enter__(self) -> Self:
-        self._fd = open_regular(str(self.path))
-        try:
+        with ExitStack() as unless_looked:  # where __enter__ fails no __exit__ follows
+            self._fd = open_regular(str(self.path))
+            unless_looked.callback(self.__exit__)
             self._look()
-        except BaseException:  # Ctrl-C too: where __enter__ fails no __exit__ follows, and nothing else closes the file
-            self.__exit__()
-            raise
+            unless_looked.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:

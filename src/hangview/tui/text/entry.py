@@ -11,6 +11,8 @@ from hangview.tui.sides import disagree
 from hangview.tui.text.common import clock_time, full_time, lane_name, state_tone
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hangview.incident import Call, Entry, Incident
     from hangview.schema import Signature
 
@@ -39,12 +41,13 @@ def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
     lines = [line(f"rank {rank} at {where}: ", (words, state_tone(cell.state, differs=cell.differs)))]
     if cell.reason:
         lines.append(field("why", cell.reason))
+    newest = () if cell.entries else incident.view.newest_entries(rank, 1)
     if cell.state in _WOULD_TELL:
         tone = Tone.PLAIN if cell.state is CellState.NOT_REQUESTED else Tone.UNKNOWN
-        nothing = cell.state is CellState.NOT_REQUESTED and not incident.view.newest_entries(rank, 1)
+        nothing = cell.state is CellState.NOT_REQUESTED and not newest
         lines.append(field("so", (_NO_RECORD if nothing else _WOULD_TELL[cell.state], tone)))
     if not cell.entries:
-        lines += _newest(incident, rank)
+        lines.append(_newest(newest))
     if len(cell.entries) > 1:
         lines.append(line((f"{count(len(cell.entries), 'record')}: a coalesced batch", Tone.HEAD)))
     for number, entry in enumerate(cell.entries[:8]):
@@ -64,16 +67,15 @@ def _difference(call: Call, *, differs: bool) -> str:
     return ", one side of a call without a majority" if without else ", differs from the majority"
 
 
-def _newest(incident: Incident, rank: int) -> list[Line]:
+def _newest(newest: Sequence[Entry]) -> Line:
     """The last thing that was recorded of a rank that has no entry here."""
-    newest = incident.view.newest_entries(rank, 1)
     if not newest:
-        return [field("newest", ("no entry of this rank was recorded", Tone.UNKNOWN))]
+        return field("newest", ("no entry of this rank was recorded", Tone.UNKNOWN))
     entry = newest[0]
     seq = entry.seq if entry.seq is not None else entry.p2p_seq
     done = f", completed {clock_time(entry.completed_ns)}" if entry.completed_ns is not None else ", completion not recorded"
     text = f"{entry.op.name} {seq}, {entry.reading.word}: requested {clock_time(entry.created_ns)} UTC{done}"
-    return [field("newest", text, ", over all its groups")]
+    return field("newest", text, ", over all its groups")
 
 
 def _record_lines(incident: Incident, entry: Entry) -> list[Line]:
