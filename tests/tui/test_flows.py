@@ -629,3 +629,37 @@ async def test_the_key_line_says_how_to_get_back_and_out(width):
         assert "esc:back" in line
         assert "q:quit" in line
         assert "?:help" in line
+
+
+def header(app: HangviewApp) -> str:
+    return plain(app.main.prose("banner").prose)
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (160, 48)])
+async def test_the_header_is_about_the_finding_that_the_grid_shows_or_says_both(size):
+    """Findings 2 to 5 are about the groups DP0 to DP3, finding 1 about TP1; TP0 has none."""
+    incident = incidents.eight_in_five_groups()
+    assert [each.group for each in incident.findings] == [2, 3, 4, 5, 6]
+    async with showing(incident, size) as (app, pilot):
+        await pilot.press("1", "j", "j", "enter")  # the list of groups: leads, then those that wait
+        assert app.main.place == Place(4, "collective", 6, 1)
+        assert app.main.finding_at == 2
+        assert "finding 3 of 5" in header(app)
+        assert "grid at" not in header(app)
+        await pilot.press("slash", *"group dp3", "enter")  # a look aside
+        assert app.main.place == Place(6, "collective", 6, 3)
+        assert "finding 3 of 5 · grid at finding 5" in header(app)
+        await pilot.press("escape", "slash", *"group tp0", "enter")
+        assert "finding 3 of 5 · grid at TP0" in header(app)
+        await pilot.press("escape", "n")  # off the finding: n comes back to it
+        assert app.main.finding_at == 2
+        assert "grid at" not in header(app)
+
+
+async def test_the_header_says_where_the_grid_is_when_the_list_was_only_looked_through():
+    async with showing(incidents.eight_in_five_groups(), (160, 48)) as (app, pilot):
+        await pilot.press("4", "j", "j")
+        assert "grid at" not in header(app)  # the grid is out of sight
+        await pilot.press("escape")
+        assert "finding 3 of 5 · grid at finding 1" in header(app)
+        assert "finding 3 of 5 · grid at finding 1" in screen_text(app).partition("\n")[2].partition("\n")[2]

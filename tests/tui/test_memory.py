@@ -42,6 +42,7 @@ class Seen:
     ranks: list[tuple[int, ...]]
     pinned: set[int]
     unfolded: bool
+    header: str
     main: MainScreen
 
 
@@ -53,7 +54,8 @@ async def session(incident: Incident, folder, *keys: str) -> Seen:
         await pilot.press(*keys)
         status = plain(app.main.prose("status").prose).strip()
         grid = app.main.grid
-        seen = Seen(status, app.main.place, [row.ranks for row in grid.rows], set(grid.pinned), grid.unfolded, app.main)
+        ranks, header = [row.ranks for row in grid.rows], plain(app.main.prose("banner").prose)
+        seen = Seen(status, app.main.place, ranks, set(grid.pinned), grid.unfolded, header, app.main)
         await pilot.press("ctrl+q")
     return seen
 
@@ -168,3 +170,26 @@ async def test_nothing_is_kept_of_the_demo(tmp_path):
     async with app.run_test() as pilot:
         await pilot.press("h", "ctrl+q")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("keys", [["n"], ["n", "h", "h"], ["1", "j", "enter"]])
+async def test_the_finding_comes_back_with_the_place(tmp_path, keys):
+    """Otherwise the header would tell of finding 1 over the grid of finding 2."""
+    incident = incidents.eight_in_five_groups()
+    await session(incident, tmp_path, *keys)
+    second = await session(incident, tmp_path)
+    assert second.place is not None
+    assert second.place.group == incident.findings[1].group
+    assert second.main.finding_at == 1
+    assert "finding 2 of 5" in second.header
+    assert "grid at" not in second.header
+
+
+async def test_a_place_kept_by_an_older_version_brings_its_finding_along(tmp_path):
+    incident = incidents.eight_in_five_groups()
+    await session(incident, tmp_path, "n")
+    path = memory.path_of(tmp_path, incident)
+    told = json.loads(path.read_text())
+    del told["finding"]
+    path.write_text(json.dumps(told))
+    assert (await session(incident, tmp_path)).main.finding_at == 1

@@ -45,6 +45,7 @@ class Remembered:
     center: str = "grid"
     level: int = 0
     answer: str = ""
+    finding: str = ""  #: the summary of the current finding
 
 
 def path_of(folder: Path, incident: Incident) -> Path:
@@ -69,6 +70,7 @@ def _checked(told: Any) -> Remembered | None:
     if not isinstance(told, dict) or told.pop("version", None) != VERSION:
         return None
     usual = asdict(Remembered())
+    told.setdefault("finding", "")  # not kept by older versions
     if set(told) != set(usual) or not isinstance(told["group"], list):
         return None
     told["group"] = tuple(told["group"])

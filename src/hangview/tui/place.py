@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hangview.incident import COLLECTIVE
@@ -43,6 +44,18 @@ def place_of(incident: Incident, finding: Finding) -> Place | None:
     members = ranks_of(incident, finding.group, finding.lane)
     rank = next((rank for rank in (*finding.ranks, *finding.others) if rank in members), members[0] if members else 0)
     return Place(finding.group, finding.lane, seq, rank)
+
+
+def findings_by_call(incident: Incident) -> dict[tuple[int, str, int], list[int]]:
+    """The numbers of the findings at each call, as (group, lane, seq); made once, for it is asked at each step of the cursor."""
+    lanes = {(lane.group, lane.lane): lane for lane in incident.lanes}
+    found: defaultdict[tuple[int, str, int], list[int]] = defaultdict(list)
+    for number, finding in enumerate(incident.findings):
+        lane = lanes.get((finding.group, finding.lane)) if finding.group is not None and finding.lane is not None else None
+        if lane is not None:
+            seq = finding.seq if finding.seq is not None else lane.divergence if lane.divergence is not None else lane.front
+            found[lane.group, lane.lane, seq].append(number)
+    return dict(found)
 
 
 def opening_of(incident: Incident, lane: Lane) -> Place:

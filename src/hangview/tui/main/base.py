@@ -19,6 +19,7 @@ from hangview.tui.main.prompt import Prompt
 from hangview.tui.place import Place
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ChoiceView, ProseView
+from hangview.tui.text.common import lane_name
 from hangview.tui.trail import Trail
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         self.waiting_for_calls = False  #: the middle says what there is before the first call
         self.level = 0
         self.finding_at = 0
+        self.by_call: dict[tuple[int, str, int], list[int]] = {}  #: numbers of the findings at each call
+        self.grid_at = ""  #: what the grid is at, where that is not the current finding
         self.stepped = False  #: the current finding was gone to by hand: it stays the current one when the files say more
         self.news = False  #: the files said more, and the next step goes to the first finding
         self.hits: list[Place] = []
@@ -119,6 +122,20 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         """The cell under the cursor; None while there is nothing to point at."""
         grid = self.grid
         return None if grid.plane is None else Place(*self.lane_key, grid.cursor.seq, grid.cursor.rank)
+
+    def grid_is_at(self) -> str:
+        """``"finding 2"`` or ``"TP1"`` where the grid shows another finding's call, or another lane, than the current finding is
+        about; "" where they agree, and while the grid is out of sight: the status line says then what it points at."""
+        place, finding = self.place, self.finding
+        if place is None or finding is None or self.incident is None or self.center != "grid":
+            return ""
+        at = self.by_call.get(place[:3], [])
+        if self.finding_at in at or finding.group is None:
+            return ""
+        if at:
+            return f"finding {at[0] + 1}"
+        lane = finding.lane or COLLECTIVE
+        return "" if place[:2] == (finding.group, lane) else lane_name(self.incident, place.group, place.lane)
 
     @property
     def pane_kind(self) -> Where:

@@ -33,6 +33,7 @@ class RecallingScreen(SteppingScreen, inherit_bindings=True):
             center=self.center,
             level=self.level,
             answer=self._answer(),
+            finding=self.finding.summary if self.finding is not None else "",
         )
 
     def _answer(self) -> str:
@@ -79,8 +80,20 @@ class RecallingScreen(SteppingScreen, inherit_bindings=True):
                 ranks = set()  # another version understood it
         self.filter_text = last.filter if ranks else ""
         self.grid.set_rows(unfolded=last.unfolded, only=ranks or None)
+        self._find_again(last, place)
         self.level = min(max(last.level, 0), len(LEVELS) - 1)
         if last.center in CENTERS and last.center != "text":
             self.center = last.center
         self.show_rest()
+        self.show_banner()
         self.query_one(f"#{self.center}").focus()
+
+    def _find_again(self, last: Remembered, place: Place) -> None:
+        """The finding that was the current one, else the one at the place: the header is about what the grid shows."""
+        assert self.incident is not None
+        number = next((at for at, each in enumerate(self.incident.findings) if each.summary == last.finding), None)
+        if number is not None:
+            self.finding_at, self.stepped = number, number > 0
+            self.choices("findings").choose(number)
+        else:
+            self.follow(place)

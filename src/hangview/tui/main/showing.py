@@ -15,7 +15,7 @@ from hangview.tui.grid.plane import Plane, fold, standing_of
 from hangview.tui.grid.widget import HEADER, RankGrid, Spot
 from hangview.tui.live import live_keys
 from hangview.tui.main.base import BaseScreen
-from hangview.tui.place import Place, lane_at, opening_of, place_of, same_place
+from hangview.tui.place import Place, findings_by_call, lane_at, opening_of, place_of, same_place
 from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
 from hangview.tui.prose_view import Choice
 from hangview.tui.sides import tied_seqs
@@ -72,6 +72,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             incident = replace(incident, leads=())  # a part of the files names nobody, in no pane
         old, place, finding = self.incident, self.place, self.finding
         self.incident, self.heads, self.partial = incident, None, not final
+        self.by_call = findings_by_call(incident)
         self.planes.clear()
         if old is not None:
             self.trail.move(lambda place: same_place(old, place, incident))
@@ -118,8 +119,9 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.distinct = len(fold(plane, plane.data(1), 0, plane.columns))
         self.grid.show(plane, Spot(place.rank, place.seq), lane.divergence if lane else None, keep=keep)
 
-    def go(self, place: Place, *, jump: bool = True) -> None:
-        """Cursor to a cell, in whatever lane it is. ``jump``: remember the place that it leaves, for the way back."""
+    def go(self, place: Place, *, jump: bool = True, follow: bool = True) -> None:
+        """Cursor to a cell, in whatever lane it is. ``jump``: remember the place that it leaves, for the way back; ``follow``:
+        the finding there becomes the current one."""
         if self.incident is None:
             return
         here = self.place
@@ -136,7 +138,17 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.grid.cursor = Spot(place.rank, place.seq)
         self.choices("groups").choose((place.group, place.lane))
         self.grid.focus()
+        if follow:
+            self.follow(place)
         self.show_rest()
+        self.show_banner()
+
+    def follow(self, place: Place) -> None:
+        """The finding of the call that was gone to becomes the current one; where there is none, the current one stays."""
+        there = self.by_call.get(place[:3], [])
+        if there and self.finding_at not in there:
+            self.finding_at, self.stepped = there[0], True
+            self.choices("findings").choose(there[0])
 
     def clear_filter(self) -> None:
         if self.grid.only is not None:
@@ -158,10 +170,13 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.show_frame()
         self.show_finding()
         self.show_status()
+        if self.grid_is_at() != self.grid_at:
+            self.show_banner()
         self._details_after(min(self.rest, 0.01))
 
     def show_banner(self) -> None:
         width = max(1, self.size.width)
+        self.grid_at = self.grid_is_at()
         lines = banner(
             self.incident,
             self.finding,
@@ -173,6 +188,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             trouble=self.trouble,
             heads=self.heads,
             width=width,
+            grid_at=self.grid_at,
         )
         room = width - 2 if self.ascii else width  # "…" takes three cells there
         rows = (shorten_to(each, room, 2 if at == 1 else 1) for at, each in enumerate(lines))  # two for the answer
@@ -280,7 +296,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.prose("finding").show(())
             return
         total = len(self.incident.findings)
-        self.say_title("finding", f"finding {self.finding_at + 1} of {total}")
+        elsewhere = f" · grid at {grid_at}" if (grid_at := self.grid_is_at()) else ""
+        self.say_title("finding", f"finding {self.finding_at + 1} of {total}{elsewhere}")
         lines = finding_lines(self.incident, finding)
         if self.incident.waits and self.center != "waits" and self.pane("details").display and self._room(lines):
             waits = tuple(each for _, each in wait_lines(self.incident))
@@ -292,6 +309,9 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def _on_cursor(self) -> None:
         """In the same turn of the loop as the key: status and map; the call pane when the cursor rests."""
         self.show_status()
+        if self.grid_is_at() != self.grid_at:
+            self.show_banner()
+            self.show_finding()
         self._details_after(self.rest)
 
     def _details_after(self, pause: float) -> None:

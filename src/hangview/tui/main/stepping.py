@@ -29,7 +29,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
     def _step(self, step: int) -> None:
         if self.hits:
             self.hit_at = (self.hit_at + step) % len(self.hits)
-            self.go(self.hits[self.hit_at])
+            self.go(self.hits[self.hit_at], follow=False)
             return
         findings = self.incident.findings if self.incident is not None else ()
         if not findings:
@@ -173,7 +173,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         elif not found:
             self.say(f"not found: {typed.strip()} · {self.key('help')} lists what can be searched for")
         else:
-            self.go(found[0])
+            self.go(found[0], follow=False)  # a look aside: the next finding is still the one after the current one
             if len(found) > 1:
                 self.say(
                     f"{count(len(found), 'hit')}: {self.key('next_finding')} and {self.key('previous_finding')} step through "

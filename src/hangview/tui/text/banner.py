@@ -95,13 +95,16 @@ def answer(incident: Incident, current: Finding | None) -> Line:
     return line((f"{word}  ", tone), (brief(incident, shown), Tone.STRONG), hang=len(word) + 2)
 
 
-def stepped(incident: Incident, current: Finding | None) -> Line | None:
-    """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; without its text where the answer tells it."""
+def stepped(incident: Incident, current: Finding | None, grid_at: str = "") -> Line | None:
+    """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; without its text where the answer tells it.
+
+    ``grid_at``: what the grid is at where that is another one, as in ``finding 1 of 4 · grid at finding 2``.
+    """
     total = len(incident.findings)
     at = next((at for at, each in enumerate(incident.findings) if each is current), None)
     if at is None or total < 2:
         return None
-    number = f"finding {at + 1} of {total:,}"
+    number = f"finding {at + 1} of {total:,}{f' · grid at {grid_at}' if grid_at else ''}"
     if current is None or current is answering(incident, current):
         return line((number, Tone.KEY))
     words = f"{number}: "
@@ -166,11 +169,12 @@ def banner(
     trouble: str = "",
     heads: Heads | None = None,
     width: int = 1000,
+    grid_at: str = "",
 ) -> Prose:
     """Three lines; ``short`` leaves the last one out, for low terminals, unless it tells the finding that was stepped to.
 
     ``partial``: more files are still to be read; ``trouble``: why the last look ended without an answer; ``heads``: what the
-    dumps' headers say, where that is all there is yet.
+    dumps' headers say, where that is all there is yet; ``grid_at``: what the grid shows where that is not ``current``.
     """
     head = title(incident, paths, activity, demo=demo, width=width)
     if incident is None and trouble:
@@ -182,8 +186,8 @@ def banner(
     if partial:
         return (head, so_far(incident)) if short else (head, so_far(incident), context(incident))
     lines = (head, answer(incident, current))
-    step = stepped(incident, current)
-    if step is not None and len(step.spans) > 1:  # another finding than the answer's: it is what the grid shows
+    step = stepped(incident, current, grid_at)
+    if step is not None and (len(step.spans) > 1 or (short and grid_at)):  # another than the answer's: the grid shows that one
         return (*lines, step)
     if short:
         return lines
