@@ -55,7 +55,8 @@ class Calls:
     def at_all(self, places: Iterable[tuple[int, int]]) -> pl.DataFrame:
         """The rows of several calls with their details, ascending by group, seq and rank."""
         wanted = [group * _GROUP + seq + _SEQ for group, seq in places]
-        return self.detail(self.rows.filter(_PLACE.is_in(wanted)).sort("group", "seq", "rank"))
+        found = self.rows.lazy().filter(_PLACE.is_in(wanted)).collect(engine="streaming")  # it holds no number for every row
+        return self.detail(found.sort("group", "seq", "rank"))
 
     def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
@@ -103,7 +104,8 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
     place = ["group", "rank", "seq"]
     # one integer in place of three keys: a false match only sends a row the slow way
     rank, group, seq = (pl.col(name).cast(pl.Int64) for name in ("rank", "group", "seq"))
-    packed = rows.select(at=rank * 2**48 + group * 2**30 + seq)["at"].to_numpy()
+    numbers = rows.lazy().select(at=rank * 2**48 + group * 2**30 + seq)
+    packed = numbers.collect(engine="streaming")["at"].to_numpy()
     ordered = np.sort(packed)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):

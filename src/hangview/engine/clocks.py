@@ -107,7 +107,8 @@ def _common(calls: Calls, column: str) -> pl.DataFrame:
     newest = whole.group_by("group").agg(newest=pl.col("seq").max(), most=pl.col("n").max())
     whole = whole.join(newest, on="group").filter((pl.col("seq") > pl.col("newest") - _CALLS) & (pl.col("n") == pl.col("most")))
     whole = whole.drop("most").with_row_index("call")  # one number for what is grouped by next
-    rows = calls.rows.select("group", "seq", "rank", "reading", "row").join(whole, on=["group", "seq"])
+    wanted = calls.rows.lazy().select("group", "seq", "rank", "reading", "row")
+    rows = wanted.join(whole.lazy(), on=["group", "seq"]).collect(engine="streaming")  # a table of the few, not of all rows
     times = calls.entries[column].gather(rows["row"].to_numpy())
     rows = rows.drop("row").with_columns(times).filter(pl.col(column).is_not_null())
     middle = pl.col(column).median().over("call")

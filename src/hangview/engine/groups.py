@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.incident import Group
+from hangview.incident import Group, told_apart
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
@@ -102,15 +102,17 @@ def resolve(records: Records) -> Grouping:
     descs: dict[Key, set[str]] = defaultdict(set)
     for key, told in said.items():
         descs[same.get(key, key)].update(told)
-    groups = tuple(
-        Group(
-            id=i,
-            name=key[0],
-            desc=_description(descs[key]),
-            ranks=min(order[key]) if order[key] else tuple(sorted(key[1])),
-            inferred=key in inferred,
-        )
-        for i, key in enumerate(keys)
+    groups = told_apart(
+        [
+            Group(
+                id=i,
+                name=key[0],
+                desc=_description(descs[key]),
+                ranks=min(order[key]) if order[key] else tuple(sorted(key[1])),
+                inferred=key in inferred,
+            )
+            for i, key in enumerate(keys)
+        ]
     )
     configured = frozenset(
         (c.source, ids[c.name, set_of(c.ranks), 0]) for c in records.configs if c.ranks and c.source in rank_of

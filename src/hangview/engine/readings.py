@@ -40,9 +40,9 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     entries = records.entries
     # only what is needed is joined, and the result laid beside the entries: two million rows of them are not copied
     place = ["source", "label", "pg_id"]
-    homes = entries.select(place).join(grouping.of_label, on=place, how="left", maintain_order="left", nulls_equal=True)[
-        "group"
-    ]
+    keys = entries.lazy().select(place)
+    joined = keys.join(grouping.of_label.lazy(), on=place, how="left", maintain_order="left", nulls_equal=True)
+    homes = joined.select("group").collect(engine="streaming")["group"]
     ops = _op_table(records)
     by_op = {name: ops[name].gather(entries["op"]) for name in ops.columns}
     newest = dict(entries.group_by("source").agg(pl.col("created_ns").max()).iter_rows())
@@ -51,7 +51,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
         by_op["completion"], newest_ns=newest_of.gather(entries["source"])
     )
     flags = (by_op[name] for name in ("completion", "closes", "ends", "peers", "control"))
-    reading = timed.select(reading=_reading())["reading"]
+    reading = timed.lazy().select(reading=_reading()).collect(engine="streaming")["reading"]
     frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(*flags, reading)
     frame = _survivors(records, _lanes(frame))
     issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))

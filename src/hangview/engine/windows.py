@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from hangview.incident import Group
     from hangview.schema import GroupStatus, Records, Source
 
+#: One number for (seq, row), so that the greatest is the row of the newest call.
+_ROWS = 2**32
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -93,24 +96,22 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
 
 
 def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
-    reading, seq = pl.col("reading"), pl.col("seq")
+    reading, seq, row = pl.col("reading"), pl.col("seq"), pl.col("row")
     table = (
         calls.rows.lazy()
         .group_by("group", "rank")
         .agg(
             oldest=seq.min(),
             newest=seq.max(),
-            last_row=pl.col("row").get(seq.arg_max()),
-            last_done=seq.filter(reading.is_in(DONE)).max(),
+            last=(seq.cast(pl.Int64) * _ROWS + row).max(),
+            last_done=pl.when(reading.is_in(DONE)).then(seq).max(),
         )
-        .collect()
+        .collect(engine="streaming")
     )
-    table = table.with_columns(newest_record=calls.entries["record_id"].gather(table["last_row"].to_numpy())).drop("last_row")
-    still = (
-        calls.rows.filter(reading.is_in(OPEN))
-        .group_by("group", "rank")
-        .agg(open_seq=seq.min(), open_position=pl.col("position").get(seq.arg_min()))
-    )
+    last_row = (table["last"] % _ROWS).to_numpy()
+    table = table.with_columns(newest_record=calls.entries["record_id"].gather(last_row)).drop("last")
+    waiting = calls.rows.lazy().filter(reading.is_in(OPEN)).select("group", "rank", "seq", "position").collect()
+    still = waiting.group_by("group", "rank").agg(open_seq=seq.min(), open_position=pl.col("position").get(seq.arg_min()))
     table = table.join(still, on=["group", "rank"], how="left")
     return {(r["group"], r["rank"]): r for r in table.iter_rows(named=True)}
 
