@@ -6,14 +6,15 @@ everything only reads an ``Incident``: a view never opens a dump and never decid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hangview.text import group_label
+from hangview.text import fold_ranks, group_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -83,11 +84,46 @@ class Group:
     desc: str
     ranks: tuple[int, ...]
     inferred: bool = False
+    beside: str = ""  #: what tells it from others that go by the same name, in a sentence (see :func:`told_apart`)
+
+    @property
+    def called(self) -> str:
+        """The description when it says something, else the name. Several groups may go by it."""
+        return group_label(self.name, self.desc)
 
     @property
     def label(self) -> str:
-        """What to call it in a sentence: the description when it says something, else the name."""
-        return group_label(self.name, self.desc)
+        """What to call it in a sentence: ``"dp"``, and ``"dp[0-3]"`` where several groups are called dp."""
+        return self.called + self.beside
+
+
+#: Parts of a rank list that tell a group apart in a sentence.
+_APART = 4
+
+
+def told_apart(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The groups, those that are called the same with their ranks beside the name, or with their own name where the ranks are
+    the same too: replicas and the groups of a mesh have one description for many groups."""
+    named = Counter(group.called for group in groups)
+    if not any(many > 1 for many in named.values()):
+        return tuple(groups)
+    shown = {group.id: _members(group) for group in groups if named[group.called] > 1}
+    alike = Counter((group.called, shown[group.id]) for group in groups if group.id in shown)
+    told = []
+    for group in groups:
+        beside = ""
+        if group.id in shown:
+            ranks = shown[group.id]
+            once = alike[group.called, ranks] == 1
+            own = f"group {group.name}" if group.name and group.name != group.called else f"number {group.id}"
+            beside = f"[{ranks}]" if once else f"[{ranks}, {own}]"
+        told.append(replace(group, beside=beside))
+    return tuple(told)
+
+
+def _members(group: Group) -> str:
+    folded = fold_ranks(group.ranks).split(",")
+    return ",".join(folded if len(folded) <= _APART else [*folded[: _APART - 1], "…"])
 
 
 COLLECTIVE = "collective"

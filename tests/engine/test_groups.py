@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hangview.engine.groups import resolve
+from hangview.incident import Group, told_apart
 from hangview.schema import SourceStatus
 from tests.engine.support import WORLD, Pg, alike, lost, rank, records
 
 if TYPE_CHECKING:
-    from hangview.incident import Group
     from hangview.schema import Source
     from tests.engine.support import Dump
 
@@ -225,3 +225,33 @@ def test_a_dump_more_changes_the_groups_of_the_others_in_nothing():
     seven = Pg("7", "tp", (0, 1))
     before = groups(of(0, WORLD, seven), of(1, WORLD, seven))
     assert groups(of(0, WORLD, seven), of(1, WORLD, seven), *alike((2, 3), "all_reduce", 5)) == before
+
+
+# -- names in sentences --------------------------------------------------------------------------------------------------
+
+
+def called(*groups: tuple[str, str, tuple[int, ...]]) -> list[str]:
+    """What groups given as (name, description, ranks) are called in sentences."""
+    return [each.label for each in told_apart([Group(at, *group) for at, group in enumerate(groups)])]
+
+
+@pytest.mark.parametrize(
+    ("made", "names"),
+    [
+        ([("0", "default_pg", (0, 1)), ("1", "dp", (0, 1))], ["default_pg", "dp"]),
+        ([("1", "dp", (0, 1)), ("2", "dp", (2, 3)), ("0", "default_pg", (0, 1, 2, 3))], ["dp[0-1]", "dp[2-3]", "default_pg"]),
+        ([("1", "dp", tuple(range(0, 64, 8))), ("2", "dp", tuple(range(1, 64, 8)))], ["dp[0,8,16,…]", "dp[1,9,17,…]"]),
+        ([("4", "dp", (0, 1)), ("7", "dp", (0, 1))], ["dp[0-1, group 4]", "dp[0-1, group 7]"]),
+        ([("dp", "", (0, 1)), ("dp", "undefined", (0, 1))], ["dp[0-1, number 0]", "dp[0-1, number 1]"]),
+    ],
+)
+def test_groups_that_are_called_the_same_are_told_apart_in_sentences(made, names):
+    assert called(*made) == names
+    assert len(set(names)) == len(names)
+
+
+def test_the_finding_of_a_replica_says_which_one_it_is():
+    """Two replicas, each with a group called "replica"; rank 3 did not come to the second one's call 2."""
+    one, other = Pg("1", "replica", (0, 1)), Pg("2", "replica", (2, 3))
+    labels = {each.ranks: each.label for each in groups(of(0, one), of(1, one), of(2, other), of(3, other))}
+    assert labels == {(0, 1): "replica[0-1]", (2, 3): "replica[2-3]"}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import Group
+from hangview.incident import Group, told_apart
 from hangview.logs.evidence import StatusFrom
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def groups_by_log(evidence: LogEvidence) -> tuple[Group, ...]:
         else:
             ranks = tuple(sorted(rows))
         made.append(Group(number, name, desc, ranks, inferred=True))
-    return tuple(made)
+    return told_apart(made)
 
 
 def _natural(key: str) -> tuple[int, str]:

@@ -47,7 +47,7 @@ def place_of(incident: Incident, finding: Finding) -> Place | None:
 
 
 def findings_by_call(incident: Incident) -> dict[tuple[int, str, int], list[int]]:
-    """The numbers of the findings at each call, as (group, lane, seq); made once, for it is asked at each step of the cursor."""
+    """The numbers of the findings at each call, as (group, lane, seq); made once: it is asked at each step of the cursor."""
     lanes = {(lane.group, lane.lane): lane for lane in incident.lanes}
     found: defaultdict[tuple[int, str, int], list[int]] = defaultdict(list)
     for number, finding in enumerate(incident.findings):

@@ -203,7 +203,9 @@ def _seq(incident: Incident, seq: int, here: Place) -> list[Place]:
 def _group_ids(incident: Incident, text: str) -> set[int]:
     """Groups that are called so; where none is, those whose name or description holds the text."""
     wanted = text.casefold()
-    exact = {group.id for group in incident.groups if wanted in (group.desc.casefold(), group.name.casefold())}
+    exact = {
+        group.id for group in incident.groups if wanted in {each.casefold() for each in (group.desc, group.name, group.label)}
+    }
     return exact or {group.id for group in incident.groups if wanted in f"{group.desc}\n{group.name}".casefold()}
 
 

@@ -165,7 +165,7 @@ def _groups(incident: Incident) -> Lines:
     lines = [Prefilled(_group_text(group), _group_origin(group, origins)) for group in shown]
     patterns: defaultdict[tuple[str, int], list[Group]] = defaultdict(list)
     for group in ordered[len(shown) :]:
-        patterns[re.sub(r"\d+", "N", escape(group.label)), len(group.ranks)].append(group)
+        patterns[re.sub(r"\d+", "N", escape(group.called)), len(group.ranks)].append(group)
     for (pattern, size), groups in list(patterns.items())[: LINES // 2]:
         members = {rank for group in groups for rank in group.ranks}
         if len(groups) == 1:
@@ -182,7 +182,7 @@ def _groups(incident: Incident) -> Lines:
 
 def _group_text(group: Group) -> str:
     name, desc = escape(group.name), escape(group.desc)
-    called = f"{name} ({desc})" if desc and desc != name else name or escape(group.label)
+    called = f"{name} ({desc})" if desc and desc != name else name or escape(group.called)
     inferred = "; members inferred from who recorded it" if group.inferred else ""
     return f"{called}: {evidence.counted_ranks(group.ranks)}{inferred}"
 

@@ -124,8 +124,8 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         return None if grid.plane is None else Place(*self.lane_key, grid.cursor.seq, grid.cursor.rank)
 
     def grid_is_at(self) -> str:
-        """``"finding 2"`` or ``"TP1"`` where the grid shows another finding's call, or another lane, than the current finding is
-        about; "" where they agree, and while the grid is out of sight: the status line says then what it points at."""
+        """``"finding 2"`` or ``"TP1"`` where the grid shows another finding's call, or another lane, than the current finding
+        is about; "" where they agree, and while the grid is out of sight: the status line says then what it points at."""
         place, finding = self.place, self.finding
         if place is None or finding is None or self.incident is None or self.center != "grid":
             return ""

@@ -268,7 +268,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             extra.append(f"[only {self.filter_text}: {shown:,} of {total:,} · {self.key('clear_filter')}: all]")
         if self.grid.unfolded:
             extra.append("unfolded")
-        name = group.label if group else "?"
+        name = (group.called if len(folded) <= 16 else group.label) if group else "?"  # where its ranks stand beside it
         self.say_keyed("grid", " · ".join([name, *extra, members + inferred, kind]))
         self._show_legend(plane)
 

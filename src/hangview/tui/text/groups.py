@@ -68,12 +68,12 @@ def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, a
     members = ""
     if lane.lane != COLLECTIVE:
         members = f" {lane.lane}"
-    elif group and sum(each.label == group.label for each in incident.groups) > 1:
+    elif group and sum(each.called == group.called for each in incident.groups) > 1:
         members = f" {label_ranks(sorted(group.ranks), 9)}"  # several groups go by this name
     sign, tone = mark_of(incident, lane)
     size = f"{len(group.ranks):,}" if group else "?"
     numbers = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
-    row = Row(sign, tone, group.label if group else "?", members, numbers, tone if lane.role is Role.LEAD else Tone.PLAIN)
+    row = Row(sign, tone, group.called if group else "?", members, numbers, tone if lane.role is Role.LEAD else Tone.PLAIN)
     return row_line(row, width, ascii_only=ascii_only)
 
 

@@ -66,7 +66,7 @@ def _groups(incident: Incident) -> list[Line]:
     for group in incident.groups[:40]:
         have = set(group.ranks) & read
         inferred = " (members inferred)" if group.inferred else ""
-        lines.append(item(f"{group.label}: {name_ranks(group.ranks, 10)}{inferred}; dumps of {count(len(have), 'member')}"))
+        lines.append(item(f"{group.called}: {name_ranks(group.ranks, 10)}{inferred}; dumps of {count(len(have), 'member')}"))
     if len(incident.groups) > 40:
         lines.append(item(f"and {count(len(incident.groups) - 40, 'more group')}", Tone.DIM))
     members = {rank for group in incident.groups for rank in group.ranks}
