@@ -663,3 +663,33 @@ async def test_the_header_says_where_the_grid_is_when_the_list_was_only_looked_t
         await pilot.press("escape")
         assert "finding 3 of 5 · grid at finding 1" in header(app)
         assert "finding 3 of 5 · grid at finding 1" in screen_text(app).partition("\n")[2].partition("\n")[2]
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (160, 48)])
+@pytest.mark.parametrize(("pane", "name"), [("1", "groups"), ("4", "findings"), ("5", "waits")])
+@pytest.mark.parametrize("back", ["escape", "q"])
+async def test_back_returns_to_the_list_that_the_grid_was_reached_from(pane, name, back, size):
+    async with showing(incidents.eight_in_five_groups(), size) as (app, pilot):
+        view = app.main.choices(name)
+        await pilot.press(pane, "j", "j")
+        chosen = view.key
+        await pilot.press("enter")
+        place = app.main.place
+        assert app.main.focused is app.main.grid
+        await pilot.press("h", "enter", back, back)  # down to the entry, up again, then to the list
+        assert app.main.focused is view
+        assert view.key == chosen
+        await pilot.press(back)
+        assert app.main.focused is app.main.grid
+        assert app.main.center == "grid"
+        assert place is not None
+        assert app.main.place == place._replace(seq=place.seq - 1)
+        await pilot.press("escape")
+        assert "this is the top" in status(app)
+
+
+async def test_another_jump_forgets_the_list():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("4", "j", "enter", "n", "escape")
+        assert app.main.center == "grid"
+        assert "this is the top" in status(app)

@@ -60,6 +60,7 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         self.center = "grid"
         self.waiting_for_calls = False  #: the middle says what there is before the first call
         self.level = 0
+        self.origin = ""  #: the list that the grid was reached from: back goes there again
         self.finding_at = 0
         self.by_call: dict[tuple[int, str, int], list[int]] = {}  #: numbers of the findings at each call
         self.grid_at = ""  #: what the grid is at, where that is not the current finding

@@ -8,6 +8,7 @@ from hangview.text import count
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.grid.moves import MovableGrid
+from hangview.tui.main.base import CENTERS
 from hangview.tui.main.recalling import RecallingScreen
 from hangview.tui.place import Place, opening_of
 from hangview.tui.prose_view import ChoiceView, ProseView
@@ -30,7 +31,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
     # Panes
 
     def action_pane(self, number: int) -> None:
-        name = _PANES[number]
+        name, self.origin = _PANES[number], ""
         if name == "grid":
             self._to_grid()
         else:
@@ -81,16 +82,20 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     def _open_choice(self, view: ChoiceView) -> None:
         assert self.incident is not None
-        key = view.key
+        key, opened = view.key, False
         if view.id == "groups":
             lane = next((each for each in self.incident.lanes if (each.group, each.lane) == key), None)
+            opened = lane is not None
             if lane is not None:
                 self.go(opening_of(self.incident, lane))
         elif view.id == "findings" and isinstance(key, int):
-            self.center = "grid"
+            self.center, opened = "grid", True
             self.show_finding_number(key)
         elif view.id == "waits" and isinstance(key, tuple) and isinstance(key[1], Place):
             self.go(key[1])
+            opened = True
+        if opened and self.center == "grid":
+            self.origin = view.id or ""
 
     def action_back(self) -> None:
         if self.hits:
@@ -109,10 +114,18 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             self._to_grid()
         elif self.focused is not self.query_one(f"#{self.center}"):
             self._focus(self.center)
+        elif self.origin:
+            self._to_origin()
         else:
             return False
         self.show_rest()
         return True
+
+    def _to_origin(self) -> None:
+        """The list again that the grid was reached from, on the item that was opened."""
+        name, self.origin = self.origin, ""
+        self.center = name if name in CENTERS else self.center
+        self._focus(name)
 
     # Rows and columns
 

@@ -127,8 +127,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         here = self.place
         if jump and here is not None:
             self.trail.jump(here, place)
-        if self.center != "grid":
-            self.center = "grid"
+        self.origin, self.center = "", "grid"
         if (place.group, place.lane) != self.lane_key or self.grid.plane is None:
             self.clear_filter()
             self.show_lane(place, keep=False)
