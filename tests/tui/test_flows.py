@@ -20,6 +20,7 @@ from tests.tui.screens import screen_text, showing
 
 if TYPE_CHECKING:
     from hangview.tui.app import HangviewApp
+    from hangview.tui.prose_view import ChoiceView
 
 SIZES = [(60, 20), (80, 24), (120, 40), (160, 48), (240, 70)]
 
@@ -693,3 +694,44 @@ async def test_another_jump_forgets_the_list():
         await pilot.press("4", "j", "enter", "n", "escape")
         assert app.main.center == "grid"
         assert "this is the top" in status(app)
+
+
+def first_rows(view: ChoiceView) -> list[int]:
+    """The numbers of the items whose first row is in sight."""
+    sight = range(view.topmost, view.topmost + view.size.height)
+    return [at for at in range(len(view.choices)) if view._starts[at] in sight]
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (100, 30), (160, 48)])
+async def test_a_list_opens_with_whole_items_and_the_chosen_one_in_sight(size):
+    """The current finding was chosen while its list was hidden, and had no rows to count."""
+    async with showing(incidents.eight_in_five_groups(), size) as (app, pilot):
+        view = app.main.choices("findings")
+        for key in ("N", "n", "n", "n"):
+            await pilot.press(key, "4")
+            assert view.chosen == app.main.finding_at
+            assert view.chosen in first_rows(view)
+            assert view.topmost in view._starts  # no half of an item above it
+            fits = view._starts[view.chosen + 1] <= view.size.height
+            assert not fits or view.topmost == 0, key  # from the top where that shows it
+            await pilot.press("2")
+
+
+async def test_who_waits_for_whom_opens_at_the_lead_each_time():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        view = app.main.choices("waits")
+        await pilot.press("5", "j", "j", "j", "2", "5")
+        assert (view.chosen, view.topmost) == (0, 0)
+        assert "rank 7  look here first" in plain(view.choices[0].lines)
+        await pilot.press("j", "j")
+        chosen = view.key
+        await pilot.press("5")  # pressed again where it is open already: nothing moves
+        assert view.key == chosen
+
+
+async def test_a_finding_is_read_from_its_first_line_when_its_list_opens():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("4", "tab", "pagedown")
+        assert app.main.prose("finding").topmost > 0
+        await pilot.press("2", "4")
+        assert app.main.prose("finding").topmost == 0

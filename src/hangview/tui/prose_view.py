@@ -260,16 +260,30 @@ class ChoiceView(ProseView, inherit_bindings=False):
             self.post_message(self.Moved(self))
 
     def _show_chosen(self) -> None:
-        """Scroll as little as needed for the whole item to be in sight."""
+        """Scroll as little as needed for the whole item to be in sight, its first row at least; above it stand whole items.
+        Nothing while it is hidden: it has no rows then, and looks again when it is shown."""
         self.laid()
-        if not self.choices:
+        height = self.size.height
+        if not self.choices or height == 0:
             return
-        height = max(1, self.size.height)
         first, end = self._starts[self.chosen], self._starts[self.chosen + 1]
         top = self.topmost
         if end > top + height:
-            top = end - height
+            top = next(start for start in self._starts if start >= min(end - height, first))
         self.scroll_to_row(min(top, first))
+
+    def _lowest(self) -> int:
+        """The first row of an item, also where that leaves rows free at the bottom; of one that is too long its last rows."""
+        lowest = super()._lowest()
+        return next((start for start in self._starts[:-1] if start >= lowest), lowest)
+
+    def open_at(self, key: Hashable | None) -> None:
+        """As it opens: from its first item, scrolled only as far as the one with this key needs."""
+        at = next((at for at, choice in enumerate(self.choices) if choice.key == key), 0)
+        self.set_reactive(ChoiceView.chosen, at)
+        self.topmost = 0
+        self._show_chosen()
+        self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)

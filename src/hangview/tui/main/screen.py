@@ -35,9 +35,16 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         if name == "grid":
             self._to_grid()
         else:
-            self.center = name if name in ("findings", "waits") else self.center
+            if name in ("findings", "waits") and name != self.center:
+                self._open_list(name)
             self._focus(name)
         self.show_rest()
+
+    def _open_list(self, name: str) -> None:
+        """A list in the middle: the findings at the current one, who waits for whom at the lead."""
+        self.center = name
+        self.choices(name).open_at(self.finding_at if name == "findings" else None)
+        self.prose("finding").scroll_to_row(0)
 
     def _to_grid(self) -> None:
         """The grid in the middle, or what stands in its place before the first call."""
@@ -165,6 +172,8 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     def action_sources(self) -> None:
         if self.incident is not None:
+            if self.center != "text":
+                self.prose("text").scroll_to_row(0)
             self.center, self.waiting_for_calls = "text", False
             self.show_text("files", ledger_lines(self.incident))
             self.prose("text").focus()
