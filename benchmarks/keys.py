@@ -3,9 +3,9 @@
     python -m benchmarks.keys /tmp/sets/1024x2000
 
 Each key is a step of the cursor, to the left and back again; it is answered when the line that names the cell under the cursor
-is another one. Times are those of the whole way: the terminal's driver, hangview, and pyte, which reads what was drawn. Said as
-well: how long it takes from the start of the program to the first line, to groups and what the beginnings of the dumps say, and
-to the final answer.
+is another one. Times end when the terminal has the bytes that say so: what pyte then takes to read them is not hangview's. Said
+as well: how long it takes from the start of the program to the first line, to groups and what the beginnings of the dumps say,
+and to the final answer.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def press(terminal: Terminal, key: str, rng: random.Random) -> list[float]:
     while time.monotonic() < pressed + PATIENCE:
         terminal.read(0.02)
         if row(terminal, SIZE[1] - 2) != before:
-            return [time.monotonic() - pressed]
+            return [terminal.arrived - pressed]
     return []
 
 

@@ -70,7 +70,7 @@ def test_groups_and_ranks_are_those_of_the_incident():
     incident = hangview.load(str(FIXTURES / "nccl-stuck"), options=OPTIONS)
     assert heads is not None
     assert heads.read == heads.expected == incident.coverage.read
-    assert {(group.label, tuple(sorted(group.ranks))) for group in incident.groups} <= {
+    assert {(group.called, tuple(sorted(group.ranks))) for group in incident.groups} <= {
         (group.label, tuple(sorted(group.ranks))) for group in heads.groups
     }
 

@@ -36,6 +36,7 @@ class Terminal:
     drop: Sequence[str] = ()  #: variables of our own environment that the program must not see
     raw: bytes = b""  #: everything that it wrote
     status: int | None = None
+    arrived: float = 0.0  #: when it last wrote something, by the monotonic clock
 
     def __enter__(self) -> Self:
         columns, rows = self.size
@@ -70,6 +71,7 @@ class Terminal:
             chunk = os.read(self.fd, 65536)
         except OSError:
             return False
+        self.arrived = time.monotonic()
         self.raw += chunk
         self._stream.feed(chunk)
         return bool(chunk)

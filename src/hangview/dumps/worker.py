@@ -21,6 +21,7 @@ from hangview.dumps.read import read_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hangview.dumps.decoded import Decoded
     from hangview.dumps.find import Found
     from hangview.dumps.result import FileRead
     from hangview.schema import Limits
@@ -32,11 +33,17 @@ NICER = 10
 
 
 def read_together(files: Sequence[Found], limits: Limits, known: Known | None = None) -> list[tuple[FileRead, ...]]:
-    """Read files one by one; those that could be decoded share their tables. The dumps of a pack do so already."""
+    """Read files one by one; those that could be decoded share their tables, and their columns take little room.
+
+    The dumps of a pack do so already.
+    """
     results = [read_file(found, limits, known) for found in files]
     decoded = [result.decoded for group in results for result in group if result.decoded is not None and not result.pack]
     shared = iter(share_tables(decoded))
-    return [tuple(r if r.decoded is None or r.pack else replace(r, decoded=next(shared)) for r in group) for group in results]
+    return [
+        tuple(r if r.decoded is None or r.pack else replace(r, decoded=_narrow(next(shared))) for r in group)
+        for group in results
+    ]
 
 
 def serve(handle: int, address_space: int, *, gentle: bool) -> None:
@@ -60,15 +67,12 @@ def serve(handle: int, address_space: int, *, gentle: bool) -> None:
             files, limits = task
             if known is None or known.limits != limits:
                 known = Known(limits)
-            connection.send([tuple(map(_narrow, group)) for group in read_together(files, limits, known)])
+            connection.send(read_together(files, limits, known))
 
 
-def _narrow(file: FileRead) -> FileRead:
-    """The same with columns that take little room on their way, and afterwards. Out of a pack they are narrow."""
-    decoded = file.decoded
-    if decoded is None or file.pack:
-        return file
-    return replace(file, decoded=replace(decoded, columns=narrow(decoded.columns, decoded.count)))
+def _narrow(decoded: Decoded) -> Decoded:
+    """The same with columns that take little room while others are read, and on their way to another process."""
+    return replace(decoded, columns=narrow(decoded.columns, decoded.count))
 
 
 def _receive(connection: Connection) -> tuple[Sequence[Found], Limits] | None:
