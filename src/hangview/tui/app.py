@@ -68,6 +68,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         self._tour = Tour() if ui.tour else None
         self._touched = False  #: a key was pressed
         self._progress = ""
+        self._asked_again = False  #: a look that was asked for by its key is under way
         self._sheet: WorksheetScreen | None = None
         self._wanted: Callable[[], object] | None = None  #: what was asked of the worksheet before there was one
 
@@ -168,9 +169,12 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             self.main.news = True
             goes = f", {self.live('next_finding')} goes to the first finding" if event.incident.findings else ""
             self.main.say(f"{said}{goes}")
+        elif event.final and self._asked_again:
+            self.main.say("looked again: the files say what they said before")
+        self._asked_again = self._asked_again and not event.final
 
     def on_failed(self, event: Failed) -> None:
-        self._progress = ""
+        self._progress, self._asked_again = "", False
         if self._wanted is not None:
             self._wanted = None
             self._ahead.drop()
@@ -188,6 +192,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         if self._looker is None:
             self.main.say("nothing to look at again: this incident was given as it is")
             return
+        self._asked_again = True
         self.main.say("looking again")
         self._looker.look_again()
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.events import Key, MouseDown, Paste, Resize
+from textual.widgets import Input, TextArea
 
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.colours import THEMES, variables
 from hangview.tui.ending import Ending
 from hangview.tui.live import LiveKeys
+from hangview.tui.main.paned import PanedScreen
 from hangview.tui.thrift import Shown
 from hangview.tui.typeahead import TypeAhead
 
@@ -92,11 +94,21 @@ class BaseApp(App[int], inherit_bindings=False):
             if self._ended:
                 return  # typed ahead while the screens close: there is nothing left that could answer
             self.touch(event)
+            if isinstance(self.screen, PanedScreen) and not self._ahead.holds:
+                self.screen.unsay()
             if not isinstance(event, MouseDown):
                 await self._ahead.take(event)
                 return
         await super().on_event(event)
         await self._ahead.came_back(event)
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """Textual's own, which tells alone whether a key is bound to anything: one that is not says so."""
+        done = await super()._check_bindings(key, priority)
+        screen = self.screen
+        if not done and not priority and isinstance(screen, PanedScreen) and not isinstance(self.focused, Input | TextArea):
+            screen.say(screen.unbound(key))
+        return done
 
     def action_redraw(self) -> None:
         self._shown.forget()

@@ -226,9 +226,10 @@ def _joins(lane: str, ends: str) -> bool:
 def _lanes(incident: Incident, text: str) -> list[Place]:
     """Lanes of sends and receives by the name that the screen gives them: ``pp p2p 10->2``."""
     wanted = text.casefold()
-    labels = {group.id: group.label for group in incident.groups}
-    named = ((lane, f"{labels.get(lane.group, '')} {lane.lane}") for lane in sorted_lanes(incident) if lane.lane != COLLECTIVE)
-    return [opening_of(incident, lane) for lane, name in named if wanted in name.casefold()][:MOST]
+    names = {group.id: (group.called, group.label) for group in incident.groups}  # as in the list, as in sentences
+    lanes = (lane for lane in sorted_lanes(incident) if lane.lane != COLLECTIVE)
+    found = (lane for lane in lanes if any(wanted in f"{name} {lane.lane}".casefold() for name in names.get(lane.group, ("",))))
+    return [opening_of(incident, lane) for lane in found][:MOST]
 
 
 def _findings(incident: Incident, text: str) -> list[Place]:

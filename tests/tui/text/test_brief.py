@@ -22,8 +22,8 @@ FIXTURES = Path(__file__).parents[3] / "fixtures"
 @pytest.mark.parametrize(
     ("fixture", "text"),
     [
-        ("nccl-dtype", "dtype: rank 13 Half, ranks 9,11,15 Float, reduce_scatter 9 of DATA_PARALLEL_GROUP"),
-        ("nccl-op", "operation: rank 2 all_reduce, ranks 0,4,6 _reduce_scatter_base, call 9 of DATA_PARALLEL_GROUP"),
+        ("nccl-dtype", "dtype: rank 13 Half, ranks 9,11,15 Float, reduce_scatter 9 of DATA_PARALLEL_GROUP[9,11,13,15]"),
+        ("nccl-op", "operation: rank 2 all_reduce, ranks 0,4,6 _reduce_scatter_base, call 9 of DATA_PARALLEL_GROUP[0,2,4,6]"),
         ("size-tie", "size: ranks 0-1 512, ranks 2-3 1,024, all_reduce 3 of default_pg, no side is the majority"),
     ],
 )

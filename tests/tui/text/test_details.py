@@ -168,7 +168,10 @@ def test_ledger_tells_equal_stories_once():
     text = plain(ledger_lines(incidents.large()))
     assert "1,024 files looked at under run-4711" in text
     assert "dump, read: 1,024 files  ranks 0-1023" in text
-    assert len(text.splitlines()) == 3
+    assert "u lists every one" in text
+    assert len(text.splitlines()) == 4
+    every = plain(ledger_lines(incidents.large(), unfolded=True)).splitlines()
+    assert len(every) == 2 + 1 + 1024  # two of heading, one of the story, one a file
     assert "no dump: rank 2  no file of rank 2 among 3 dumps" in plain(ledger_lines(incidents.missing_dump()))
 
 

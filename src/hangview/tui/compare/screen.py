@@ -27,6 +27,7 @@ from hangview.tui.layout import BOTH, SMALLEST, too_small
 from hangview.tui.live import live_keys
 from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
+from hangview.tui.main.refusing import unbound
 from hangview.tui.place import Place
 from hangview.tui.prose import Tone, line, shorten_to
 from hangview.tui.prose_view import Choice, ChoiceView, ProseView
@@ -162,7 +163,7 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
             self.say_title("call", group_title(both.comparison, each, number))
             self.query_one(ColumnsView).show_made(lambda width: group_lines(both, each, number, width))
             self._show_below(both, each)
-        self._show_status()
+        self.show_status()
 
     def _show_below(self, both: Both, each: GroupStanding) -> None:
         if self.level == 0:
@@ -187,8 +188,10 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         assert own is not None
         return details(incident, Place(own.id, *call, ranks[0] if ranks else own.ranks[0]), self.level - 1)
 
-    def _show_status(self) -> None:
-        assert self.both is not None
+    def show_status(self) -> None:
+        if self.both is None:
+            self.prose("status").show(())
+            return
         comparison = self.both.comparison
         if self.number is not None:
             self.prose("status").show((line(step_text(comparison, self.number)),))
@@ -290,6 +293,9 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
 
     def stops(self) -> list[Widget]:
         return [view for name in ("groups", "call", "a", "b") if _displayed(view := self.query_one(f"#{name}"))]
+
+    def unbound(self, key: str) -> str:
+        return unbound(key, live_keys(self.app), compared=True)
 
     def action_copy(self) -> None:
         """The pane with the focus, below the answer; the list stands for its call."""

@@ -59,6 +59,7 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         self.asks_memory = False  #: the first look is not at its end yet
         self.center = "grid"
         self.waiting_for_calls = False  #: the middle says what there is before the first call
+        self.files_unfolded = False  #: a line for every file, not one for all that have the same story
         self.level = 0
         self.origin = ""  #: the list that the grid was reached from: back goes there again
         self.finding_at = 0

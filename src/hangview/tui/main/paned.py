@@ -9,6 +9,7 @@ from textual.screen import Screen
 from hangview.tui.copying import copied
 from hangview.tui.live import live_keys
 from hangview.tui.main.panes import Pane
+from hangview.tui.main.refusing import unbound
 from hangview.tui.prose import Tone, line, plain
 from hangview.tui.prose_view import ProseView
 
@@ -26,6 +27,7 @@ class PanedScreen(Screen[None], inherit_bindings=False):
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__()
         self.ascii = ascii_only
+        self._said = False
 
     def stops(self) -> list[Widget]:
         """Views that tab goes through, in the order in which they are seen."""
@@ -55,8 +57,23 @@ class PanedScreen(Screen[None], inherit_bindings=False):
         return live_keys(self.app)(name)
 
     def say(self, text: str) -> None:
-        """A message in the status line; the next move takes it away."""
+        """A message in the status line; the next key takes it away."""
+        self._said = True
         self.prose("status").show((line((text, Tone.KEY)),))
+
+    def unsay(self) -> None:
+        """A key was pressed: what was said before is over."""
+        if self._said and self.is_mounted:
+            self._said = False
+            self.show_status()
+
+    def unbound(self, key: str) -> str:
+        """What to say of a key that nothing is bound to."""
+        return unbound(key, live_keys(self.app))
+
+    def show_status(self) -> None:
+        """What the status line says by itself."""
+        raise AssertionError("nothing to say by itself")
 
     def set_ascii(self, ascii_only: bool) -> None:
         """Draw with ASCII alone, or not."""

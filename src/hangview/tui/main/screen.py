@@ -10,16 +10,17 @@ from hangview.tui.bindings import bindings_for
 from hangview.tui.grid.moves import MovableGrid
 from hangview.tui.main.base import CENTERS
 from hangview.tui.main.recalling import RecallingScreen
+from hangview.tui.main.refusing import in_grid, no_grid, no_incident
 from hangview.tui.place import Place, opening_of
 from hangview.tui.prose_view import ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS
-from hangview.tui.text.source import ledger_lines
 
 if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
     from textual.widget import Widget
 
+NO_CALL = "there is no call to look at: none was recorded"
 _PANES = {1: "groups", 2: "grid", 3: "details", 4: "findings", 5: "waits"}
 
 
@@ -74,9 +75,11 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
     def action_details(self) -> None:
         focused = self.focused
         if self.incident is None:
-            return
-        if isinstance(focused, ChoiceView):
+            self.say(no_incident(self))
+        elif isinstance(focused, ChoiceView):
             self._open_choice(focused)
+        elif self.center == "text":
+            self.say(f"nothing lies deeper here: {self.key('back')} goes back" if not self.waiting_for_calls else NO_CALL)
         elif self.arranged is not None and self.arranged.bottom == 0 and self.center == "grid":
             self._focus("details")  # no room for both: the call first, it was not in sight yet
             self.show_rest()
@@ -86,6 +89,8 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
                 self.show_rest()
             else:
                 self.say(f"this is the last level: {self.key('back')} goes back up")
+        else:
+            self.say(NO_CALL)
 
     def _open_choice(self, view: ChoiceView) -> None:
         assert self.incident is not None
@@ -103,6 +108,8 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             opened = True
         if opened and self.center == "grid":
             self.origin = view.id or ""
+        else:
+            self.say("there is no call to go to: this line is about none")
 
     def action_back(self) -> None:
         if self.hits:
@@ -136,6 +143,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
 
     # Rows and columns
 
+    @in_grid
     def action_mark(self) -> None:
         place = self.place
         if place is None:
@@ -145,6 +153,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         self.show_rest()
         self.say(f"rank {place.rank} {'marked' if place.rank in pinned else 'no longer marked'} · {len(pinned)} marked in all")
 
+    @in_grid
     def action_clear_marks(self) -> None:
         had = len(self.grid.pinned)
         self.grid.set_rows(pinned=())
@@ -152,12 +161,29 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         self.say(f"{count(had, 'mark')} taken away" if had else "nothing is marked")
 
     def action_unfold(self) -> None:
+        """The files where they are in sight, else the rows of the grid."""
+        if self.center == "text" and self.incident is not None:
+            self.files_unfolded = not self.files_unfolded
+            before = self.prose("text").prose
+            self.show_files(self.incident)
+            if self.prose("text").prose == before:
+                self.say("every file has a line already")
+        else:
+            self._unfold_rows()
+
+    def _unfold_rows(self) -> None:
+        why = no_grid(self, "unfold")
+        if why:
+            self.say(why)
+            return
         self.grid.set_rows(unfolded=not self.grid.unfolded)
         self.show_rest()
 
+    @in_grid
     def action_zoom_out(self) -> None:
         self._zoom(1)
 
+    @in_grid
     def action_zoom_in(self) -> None:
         self._zoom(-1)
 
@@ -171,11 +197,13 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
     # The rest
 
     def action_sources(self) -> None:
-        if self.incident is not None:
+        if self.incident is None:
+            self.say(no_incident(self))
+        else:
             if self.center != "text":
                 self.prose("text").scroll_to_row(0)
             self.center, self.waiting_for_calls = "text", False
-            self.show_text("files", ledger_lines(self.incident))
+            self.show_files(self.incident)
             self.prose("text").focus()
             self.show_rest()
 

@@ -228,7 +228,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def show_middle(self, incident: Incident) -> None:
         """In place of the grid, what there is before the first call; the grid as soon as there is one. The files anew."""
         if self.grid.plane is None and (self.center == "grid" or self.waiting_for_calls):
-            self.show_text("before the first call", start_lines(incident, live_keys(self.app)), top=self.center == "grid")
+            self._show_start(incident, top=self.center == "grid")
             if self.center == "grid":
                 self.waiting_for_calls, self.center = True, "text"
                 self.share_out()
@@ -240,7 +240,19 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
                 self.share_out()
                 self.grid.focus()
         elif self.center == "text":
-            self.show_text("files", ledger_lines(incident), top=False)
+            self.show_files(incident)
+
+    def _show_start(self, incident: Incident, *, top: bool) -> None:
+        lines = start_lines(incident, live_keys(self.app), unfolded=self.files_unfolded)
+        self.show_text("before the first call", lines, top=top)
+
+    def show_files(self, incident: Incident) -> None:
+        """The files, or what stands with them before the first call; what is in sight stays."""
+        if self.waiting_for_calls:
+            self._show_start(incident, top=False)
+        else:
+            lines = ledger_lines(incident, live_keys(self.app), unfolded=self.files_unfolded)
+            self.show_text("files, every one" if self.files_unfolded else "files", lines, top=False)
 
     def show_text(self, title: str, prose: Prose, *, top: bool = True) -> None:
         self.say_title("text", title)

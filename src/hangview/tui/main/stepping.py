@@ -8,6 +8,7 @@ from hangview.text import count
 from hangview.tui.grid.plane import fold
 from hangview.tui.grid.widget import Spot
 from hangview.tui.main.prompt import Prompt
+from hangview.tui.main.refusing import in_grid, no_incident
 from hangview.tui.main.showing import ShowingScreen
 from hangview.tui.place import Place, place_of
 from hangview.tui.search import filtered_ranks, search
@@ -33,8 +34,8 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
             return
         findings = self.incident.findings if self.incident is not None else ()
         if not findings:
-            said = no_findings(self.incident, partial=self.partial)[0].text if self.incident is not None else "no finding yet"
-            self.say(said)
+            told = no_findings(self.incident, partial=self.partial)[0].text if self.incident is not None else no_incident(self)
+            self.say(told)
             return
         place = self.place
         here = place_of(self.incident, findings[self.finding_at]) if self.incident else None
@@ -63,9 +64,11 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
             self.go(place)
         self.show_banner()
 
+    @in_grid
     def action_next_problem(self) -> None:
         self._step_problem(1)
 
+    @in_grid
     def action_previous_problem(self) -> None:
         self._step_problem(-1)
 
@@ -79,15 +82,21 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         if not troubled:
             self.say("no rank of this lane has a problem")
             return
+        first = troubled[0].ranks
+        if len(troubled) == 1 and grid.cursor.rank in first and grid.cursor.seq == plane.problem_of(first[0]):
+            self.say("no other rank of this lane has a problem")
+            return
         at = next((number for number, row in enumerate(troubled) if grid.cursor.rank in row.ranks), -1 if step > 0 else 0)
         row = troubled[(at + step) % len(troubled)]
         seq = plane.problem_of(row.ranks[0])
         assert seq is not None
         grid.cursor = Spot(row.ranks[0], seq)
 
+    @in_grid
     def action_next_change(self) -> None:
         self._step_change(1)
 
+    @in_grid
     def action_previous_change(self) -> None:
         self._step_change(-1)
 
@@ -101,6 +110,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         else:
             self.grid.cursor = Spot(place.rank, seq)
 
+    @in_grid
     def action_next_mark(self) -> None:
         grid = self.grid
         marked = [rank for row in grid.rows for rank in row.ranks if rank in grid.pinned]
@@ -139,18 +149,23 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         self.query_one(Prompt).ask("search", "/", "rank 37, seq 1820, group dp, op all_reduce, func, host, or any text")
         self.query_one("#keys").display = False
 
+    @in_grid
     def action_filter(self) -> None:
         hint = "0-7,12 or not requested, differs, lead, marked; empty for all"
         self.query_one(Prompt).ask("filter", "rows: ", hint, self.filter_text)
         self.query_one("#keys").display = False
 
+    @in_grid
     def action_clear_filter(self) -> None:
+        if self.grid.only is None:
+            self.say("all rows are shown: there is no filter")
+            return
         self.clear_filter()
         self.show_rest()
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
         self.query_one("#keys").display = True
-        self.grid.focus()
+        self.query_one(f"#{self.center}").focus()  # what goes somewhere gives the focus to the grid
         if event.text is None:
             return
         try:
@@ -163,7 +178,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
 
     def _search(self, typed: str) -> None:
         if self.incident is None:
-            self.say("nothing to search yet: the files are being read")
+            self.say(no_incident(self))
             return
         place = self.place or Place(*self.lane_key, 0, 0)
         found = search(self.incident, typed, place)

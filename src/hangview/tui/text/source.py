@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hangview.producers import producer_of
 from hangview.schema import NOT_READ_YET, Source, SourceKind, SourceStatus
-from hangview.text import count, name_ranks, size
+from hangview.text import count, name_ranks, natural, size
+from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, field, item, line
 from hangview.tui.text.common import missing_groups
 
@@ -84,21 +85,36 @@ def _window(source: Source) -> str:
     return "; ".join(parts)
 
 
-def ledger_lines(incident: Incident) -> Prose:
-    """Every file, with equal stories told once: status, reason, the ranks."""
+def _names(sources: list[Source]) -> list[str]:
+    """Their paths, with the rank where the name of the file does not end with it."""
+    shown = sorted(sources, key=lambda source: (source.rank is None, source.rank or 0, natural(source.path)))
+    return [
+        each.path if each.rank is None or each.path.endswith(f"_{each.rank}") else f"{each.path}  rank {each.rank}"
+        for each in shown
+    ]
+
+
+def ledger_lines(incident: Incident, live: LiveKeys = USUAL, *, unfolded: bool = False) -> Prose:
+    """Every file, with equal stories told once: status, reason, the ranks. ``unfolded``: every file by its name below them."""
     stories: defaultdict[tuple[str, str, str], list[Source]] = defaultdict(list)
     for source in incident.records.sources:
         told = _reason(source) if source.reason != NOT_READ_YET else ""
         stories[source.kind.value, _word(source), told].append(source)
     total = len(incident.records.sources)
     lines = [line((f"{count(total, 'file')} looked at under {', '.join(incident.paths)}", Tone.HEAD))]
+    if any(len(sources) > 1 for sources in stories.values()):
+        names = "folds those of one story together again" if unfolded else "lists every one"
+        lines.append(line((f"{live('unfold')} {names}", Tone.DIM)))
     for (kind, words, reason), sources in stories.items():
         ranks = [source.rank for source in sources if source.rank is not None]
         tone = Tone.PLAIN if sources[0].status is SourceStatus.READ else Tone.UNKNOWN
         named = name_ranks(ranks, 12) if ranks else ""
         names = sources[0].path if len(sources) == 1 else f"{sources[0].path} and {len(sources) - 1:,} more"
         lines.append(line((f"{kind}, {words}: {count(len(sources), 'file')}", tone), f"  {named}", hang=2))
-        lines.append(line(f"    {names}", (f"  {reason}" if reason else "", Tone.UNKNOWN), hang=4))
+        lines += [
+            line(f"    {name}", (f"  {reason}" if reason else "", Tone.UNKNOWN), hang=4)
+            for name in (_names(sources) if unfolded else (names,))
+        ]
     for reason, missing in missing_groups(incident):
         lines.append(line((f"no dump: {name_ranks(missing, 12)}", Tone.UNKNOWN), f"  {reason}", hang=2))
     return tuple(lines)

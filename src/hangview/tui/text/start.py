@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from hangview.incident import Incident
 
 
-def start_lines(incident: Incident, live: LiveKeys = USUAL) -> Prose:
-    """What can be said where there is no call to draw."""
+def start_lines(incident: Incident, live: LiveKeys = USUAL, *, unfolded: bool = False) -> Prose:
+    """What can be said where there is no call to draw; ``unfolded``: with a line for every file."""
     if not incident.records.sources and not incident.groups:
         return (
             line((f"nothing was found under {', '.join(incident.paths)}", Tone.UNKNOWN)),
@@ -29,7 +29,8 @@ def start_lines(incident: Incident, live: LiveKeys = USUAL) -> Prose:
     unread = sum(source.status is SourceStatus.GROWING for source in incident.records.sources)
     more = f" yet; {count(unread, 'file')} still to be read" if unread else ", so there is nothing to draw"
     lines: list[Line] = [line((f"no collective call was recorded{more}", Tone.UNKNOWN)), BLANK]
-    lines += [*_next(incident, live), *_groups(incident), BLANK, *_devices(incident), BLANK, *ledger_lines(incident)]
+    lines += [*_next(incident, live), *_groups(incident), BLANK, *_devices(incident), BLANK]
+    lines += ledger_lines(incident, live, unfolded=unfolded)
     return tuple(lines)
 
 
