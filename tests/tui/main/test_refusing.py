@@ -1,4 +1,4 @@
-"""A key that can do nothing where it is pressed says why: it never just does nothing, and never changes what is out of sight."""
+"""A key that can do nothing where it is pressed says why: it is never silent, and never changes what is out of sight."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from hangview.tui.prose import plain
 from hangview.tui.text.details import LEVELS, details
 from hangview.tui.text.finding import finding_lines
 from hangview.tui.text.source import ledger_lines, one_source
+from hangview.tui.titles import shorter
 from tests.support import incidents
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 def said(incident: Incident, place: Place, level: str) -> tuple[str, str]:
     title, prose = details(incident, place, LEVELS.index(level))
-    return title, plain(prose)
+    return shorter(title)[0], plain(prose)
 
 
 def test_call_with_a_rank_that_did_not_request():

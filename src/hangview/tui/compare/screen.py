@@ -32,6 +32,7 @@ from hangview.tui.place import Place
 from hangview.tui.prose import Tone, line, shorten_to
 from hangview.tui.prose_view import Choice, ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS, details
+from hangview.tui.titles import led
 from hangview.tui.worksheet.bindings import key_line
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from hangview.tui.actions import Action
     from hangview.tui.compare.reader import Both
     from hangview.tui.prose import Prose
+    from hangview.tui.titles import Title
 
 #: From this width on the list stands beside the call, from this height on the banner has a line for each set.
 BESIDE, TALL = 110, 34
@@ -171,10 +173,10 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         pair = both.comparison.groups[each.pair]
         for name, incident, group in (("a", both.a, pair.a), ("b", both.b, pair.b)):
             title, lines = self._details(incident, group.id if group is not None else None, each)
-            self.say_title(name, f"{name.upper()} · {title}")
+            self.say_title(name, led(title, f"{name.upper()} · "))
             self.prose(name).show(lines)
 
-    def _details(self, incident: Incident, group: int | None, each: GroupStanding) -> tuple[str, Prose]:
+    def _details(self, incident: Incident, group: int | None, each: GroupStanding) -> tuple[Title, Prose]:
         """A set's own view of the call, as its main screen would show it."""
         assert self.both is not None
         call = call_of(self.both.comparison, each.pair, self.number)

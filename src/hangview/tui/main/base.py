@@ -20,6 +20,7 @@ from hangview.tui.place import Place
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ChoiceView, ProseView
 from hangview.tui.text.common import lane_name
+from hangview.tui.titles import led
 from hangview.tui.trail import Trail
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from hangview.tui import UiOptions
     from hangview.tui.grid.plane import Plane
     from hangview.tui.prose import Line
+    from hangview.tui.titles import Title
 
 #: Seconds that the cursor rests before the call pane follows it: a held key must not wait for a thousand cells each time.
 REST = 0.04
@@ -107,10 +109,10 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
     def choices(self, name: str) -> ChoiceView:
         return self.query_one(f"#{name}", ChoiceView)
 
-    def say_keyed(self, name: str, title: str) -> None:
+    def say_keyed(self, name: str, title: Title) -> None:
         """A title with the key of the pane before it, as the key line writes keys: ``1:groups``."""
         key = live_keys(self.app).first(all_actions()[f"pane_{name}"])
-        self.say_title(name, f"{key}:{title}" if key else title)
+        self.say_title(name, led(title, f"{key}:") if key else title)
 
     @property
     def finding(self) -> Finding | None:

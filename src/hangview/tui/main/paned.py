@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from hangview.tui.prose import Prose
+    from hangview.tui.titles import Title
 
 
 class PanedScreen(Screen[None], inherit_bindings=False):
@@ -49,7 +50,7 @@ class PanedScreen(Screen[None], inherit_bindings=False):
     def pane(self, name: str) -> Pane:
         return self.query_one(f"#{name}-pane", Pane)
 
-    def say_title(self, name: str, title: str) -> None:
+    def say_title(self, name: str, title: Title) -> None:
         self.pane(name).say_title(title, ascii_only=self.ascii)
 
     def key(self, name: str) -> str:

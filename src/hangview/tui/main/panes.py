@@ -8,9 +8,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
 
+from hangview.text import escape
 from hangview.tui.live import key_line, live_keys
-from hangview.tui.prose import Span, Tone, clip, line, to_ascii
+from hangview.tui.prose import Span, Tone, line, to_ascii
 from hangview.tui.prose_view import ProseView
+from hangview.tui.titles import Title, fitting, shorter
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -21,7 +23,7 @@ class Pane(Vertical, inherit_bindings=False):
 
     def __init__(self, *children: Widget, id: str) -> None:  # noqa: A002
         super().__init__(*children, id=id, classes="pane")
-        self._title = ("", False)
+        self._title: tuple[Title, bool] = ("", False)
         self._foot = ("", False)
         self._position = ""
         self._hint = ""
@@ -60,7 +62,8 @@ class Pane(Vertical, inherit_bindings=False):
         self._border_subtitle = self._fitting(both if fits or not self._position else self._position, ascii_only)
         self.refresh(Region(-1, self.size.height, self.outer_size.width, 1))
 
-    def say_title(self, title: str, *, ascii_only: bool) -> None:
+    def say_title(self, title: Title, *, ascii_only: bool) -> None:
+        """``title``, or several forms of it: the fullest that the frame holds."""
         if (title, ascii_only) != self._title:
             self._title = title, ascii_only
             self._show_title()
@@ -70,11 +73,11 @@ class Pane(Vertical, inherit_bindings=False):
             self._foot = foot, ascii_only
             self._show_foot()
 
-    def _fitting(self, text: str, ascii_only: bool) -> Content:
-        """As much as the frame holds; textual would cut it too, but with a sign that is not ASCII."""
-        words = line(to_ascii(text) if ascii_only else text)
+    def _fitting(self, title: Title, ascii_only: bool) -> Content:
+        """As much as the frame holds; textual would cut it too, but at the end, and with a sign that is not ASCII."""
+        forms = tuple(escape(to_ascii(each) if ascii_only else each) for each in shorter(title))
         room = self.size.width - 4
-        return Content(clip(words, room, "..." if ascii_only else "…").text if room > 0 else words.text)
+        return Content(fitting(forms, room, "..." if ascii_only else "…") if room > 0 else forms[-1])
 
     def on_resize(self) -> None:
         self._show_title()

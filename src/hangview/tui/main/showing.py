@@ -280,7 +280,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if self.grid.unfolded:
             extra.append("unfolded")
         name = (group.called if len(folded) <= 16 else group.label) if group else "?"  # where its ranks stand beside it
-        self.say_keyed("grid", " · ".join([name, *extra, members + inferred, kind]))
+        said = [name, *extra, members + inferred, kind]
+        self.say_keyed("grid", tuple(" · ".join(said[:most]) for most in range(len(said), len(extra), -1)))
         self._show_legend(plane)
 
     def _say_rows(self, position: str) -> None:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
     from hangview.incident import Call, Cell, Finding, Incident, SignatureSide
     from hangview.tui.place import Place
+    from hangview.tui.titles import Title
 
+#: Cells for what was asked for; never cut, for two requests may differ anywhere in it.
+_ASKED = 48
 _OPEN = (CellState.REQUESTED, CellState.STARTED)
 #: Worst first.
 _ORDER = {
@@ -54,14 +57,15 @@ _ORDER = {
 }
 
 
-def call_title(incident: Incident, call: Call) -> str:
-    """``call 1820 · all_reduce · 8,650,752 × Float``; the sides' text only where all ask for the same."""
+def call_title(incident: Incident, call: Call) -> Title:
+    """``call 1820 · all_reduce · 8,650,752 × Float``; the sides' text only where all ask for the same. Said shorter it is about
+    the call alone."""
     parts = [f"call {call.seq} of {lane_name(incident, call.group, call.lane)}"]
     if call.op:
         parts.append(call.op)
     if len(call.sides) == 1 and call.sides[0].text:
         parts.append(call.sides[0].text)
-    return " · ".join(parts)
+    return tuple(" · ".join(parts[:most]) for most in range(len(parts), 0, -1))
 
 
 def findings_at(incident: Incident, call: Call) -> list[Finding]:
@@ -86,13 +90,14 @@ def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
     total = sum(len(side.ranks) for side in sides)
     clear = any(side.reference for side in sides)
     lines = []
+    asked = [" ".join(part for part in (side.op if disagree(sides) else "", side.text) if part) for side in sides]
+    column = max(28, min(_ASKED, max(map(cell_len, asked)) + 2))
     for number, side in enumerate(sides):
         name = ("majority" if side.reference else "minority") if clear else f"side {'ABCDEFGHIJ'[min(number, 9)]}"
         name = name if disagree(sides) else side.op
         tone = Tone.LEAD if not side.reference else Tone.PLAIN
-        asked = " ".join(part for part in (side.op if disagree(sides) else "", side.text) if part)
         head = pad(name, 10) + pad(f"{len(side.ranks):,} of {total:,}", 9)
-        lines.append(line((head, tone), (pad(f"{asked} ", 28), tone), name_ranks(side.ranks, 12), hang=19))
+        lines.append(line((head, tone), (pad(asked[number], column), tone), name_ranks(side.ranks, 12), hang=19))
     if not clear:
         lines.append(line(("no side is the majority: no rank is named", Tone.UNKNOWN), hang=2))
     return lines

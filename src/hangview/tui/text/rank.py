@@ -10,6 +10,7 @@ from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
 from hangview.tui.text.common import clock_time, lane_name, waits_for_nobody
 from hangview.tui.text.stack import outside_lines
+from hangview.tui.titles import cut_middle
 
 if TYPE_CHECKING:
     from hangview.incident import Incident, Position
@@ -103,8 +104,11 @@ def _position(incident: Incident, each: Position, named: int) -> Line:
     tone = Tone.WAITING if each.waits_for else Tone.PLAIN
     counts = f"{number(each.newest)} {number(each.last_done)} {number(each.open_seq)} {number(each.oldest_kept)}  "
     waits = f", waits for {name_ranks(each.waits_for, 6)}" if each.waits_for else ""
+    name = cut_middle(lane_name(incident, each.group, each.lane), named - 2)
     return line(
-        (pad(lane_name(incident, each.group, each.lane), named) + counts, tone), (each.newest_from + waits, Tone.DIM), hang=4
+        (pad(name, named) + counts, tone),
+        (each.newest_from + waits, Tone.DIM),
+        hang=4,
     )
 
 
@@ -148,5 +152,9 @@ def _newest(incident: Incident, rank: int) -> list[Line]:
     for entry in entries:
         seq = entry.seq if entry.seq is not None else entry.p2p_seq
         number = "no seq" if seq is None else f"{seq}"
-        lines.append(line(f"  {clock_time(entry.created_ns)}  {pad(entry.op.text, 26)} {number:>8}  {entry.reading.word}"))
+        lines.append(
+            line(
+                f"  {clock_time(entry.created_ns)}  {pad(cut_middle(entry.op.text, 25), 26)} {number:>8}  {entry.reading.word}"
+            )
+        )
     return lines
