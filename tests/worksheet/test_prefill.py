@@ -11,7 +11,7 @@ import pytest
 from hangview.incident import Clock, Fact, Incident, Kind, Role
 from hangview.logs.evidence import EndKind, GroupByLog, LogEvidence, LogLine, ProcessEnd
 from hangview.schema import Attempt, CellState, GroupConfig, Source, SourceKind, SourceStatus, StackFrame
-from hangview.worksheet import Mark, Sheet, prefill, to_markdown
+from hangview.worksheet import Mark, Sheet, from_markdown, prefill, to_markdown
 from hangview.worksheet.model import Prefilled
 from tests.support import incidents
 from tests.support.builder import Builder
@@ -401,3 +401,48 @@ def test_names_from_files_cannot_break_the_page() -> None:
     assert "\r" not in text
     assert len([line for line in text.split("\n") if line.startswith("## ")]) == 8
     assert len([line for line in text.split("\n") if line.startswith("# ")]) == 1
+
+
+def test_one_call_alone_tells_no_spread_of_clocks() -> None:
+    clocks = (Clock((0, 1), 0, 0, 1), Clock((2, 3), 12_000_000, 0, 1))
+    assert values(prefill(replace(four_ranks(), clocks=clocks)), "clocks") == [
+        "clocks differ by up to 12 ms as far as single calls show",
+        "ranks 2-3: +12 ms against the median, by one call alone, which tells no spread",
+        "ranks 0-1: +0 ms against the median, by one call alone, which tells no spread",
+    ]
+
+
+def on_nccl2(incident: Incident) -> Incident:
+    sources = tuple(replace(source, producer="nccl2") for source in incident.records.sources)
+    return replace(incident, records=replace(incident.records, sources=sources))
+
+
+def test_where_a_dump_is_missing_there_is_nothing_to_test_and_nothing_to_go_back_from() -> None:
+    """The words of sections 7 and 8 are about a fault that was seen; here the record of rank 2 is missing."""
+    sheet = prefill(on_nccl2(missing_dump()))
+    test = values(sheet, "next_test")
+    assert len(test) == 1
+    assert test[0].startswith("nothing to compare yet: a record is missing. First look at ")
+    assert test[0].endswith("; then read all files again")
+    assert not sheet["transition"].items
+    assert values(sheet, "transition") == [
+        "no reason to go back yet: what stands first is a missing record (rank 2), not a fault seen"
+    ]
+    assert "TORCH_DIST_USE_NCCL2" not in to_markdown(sheet)
+    assert from_markdown(to_markdown(sheet), missing_dump()) == sheet
+
+
+def test_the_way_back_is_offered_when_the_missing_dump_has_come_and_shows_a_fault() -> None:
+    sheet = prefill(on_nccl2(missing_dump()))
+    change = next(change for change in sheet.offer(on_nccl2(four_ranks())) if change.key == "transition")
+    after = sheet.accept(change)
+    assert not after["transition"].prefilled
+    assert any("TORCH_DIST_USE_NCCL2=0" in item.text for item in after["transition"].items)
+
+
+def test_ranks_that_only_wait_give_no_test() -> None:
+    incident = four_ranks()
+    waiting = replace(
+        incident.findings[0], kind=Kind.WAITING, role=Role.WAITING, compare_first="nothing here: look at the lead"
+    )
+    assert prefill(replace(incident, findings=(waiting,)))["next_test"].mark is Mark.BLANK

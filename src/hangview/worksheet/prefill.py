@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
+from hangview.incident import Kind, Role
 from hangview.producers import Completion, producer_of
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape
@@ -63,7 +63,13 @@ def prefill(incident: Incident, *, language: str = "en", run_date: str = "", com
     producers = [source.producer or "" for source in evidence.dumps(incident)]
     backends = [fact.value for fact in evidence.facts_named(incident, "backend")]
     hooked = sorted({name for name in (*producers, *backends) if name and _is_hooked(name)})
-    if hooked:
+    unseen = _only_unseen(incident)
+    if hooked and unseen:
+        text = (
+            f"no reason to go back yet: what stands first is a missing record ({evidence.ranks_text(unseen)}), not a fault seen"
+        )
+        sheet = sheet.with_field(replace(sheet["transition"], prefilled=(Prefilled(text, "the finding “not observed”"),)))
+    elif hooked:
         origin = f"PyTorch 2.15, as the recorder is {', '.join(escape(name) for name in hooked)}"
         items = tuple(Item(text, origin) for text in words.items["transition"])
         sheet = sheet.with_field(replace(sheet["transition"], items=items))
@@ -308,10 +314,12 @@ def _clocks(incident: Incident) -> Lines:
     lines = []
     if len(clocks) > 1:
         apart = max(clock.offset_ns for clock in clocks) - min(clock.offset_ns for clock in clocks)
-        lines.append(Prefilled(f"clocks differ by up to {evidence.seconds(apart)}", "completed calls"))
+        once = " as far as single calls show" if all(clock.calls == 1 for clock in clocks) else ""
+        lines.append(Prefilled(f"clocks differ by up to {evidence.seconds(apart)}{once}", "completed calls"))
     for clock in clocks[:LINES]:
         sign = "-" if clock.offset_ns < 0 else "+"
-        offset = f"{sign}{evidence.seconds(clock.offset_ns)} against the median, ± {evidence.seconds(clock.spread_ns)}"
+        spread = f"± {evidence.seconds(clock.spread_ns)}" if clock.calls > 1 else "by one call alone, which tells no spread"
+        offset = f"{sign}{evidence.seconds(clock.offset_ns)} against the median, {spread}"
         lines.append(Prefilled(f"{evidence.ranks_text(clock.ranks)}: {offset}", count(clock.calls, "completed call")))
     if len(clocks) > LINES:
         lines.append(Prefilled(f"{len(clocks) - LINES:,} more with smaller differences", "completed calls"))
@@ -344,12 +352,28 @@ def _delay(incident: Incident) -> Lines:
 # Sections 7 and 8
 
 
+#: How the first thing to compare is said as a test, where another word than "compare" fits; "" where there is nothing to test.
+_TESTS = {
+    Kind.NOT_OBSERVED: "nothing to compare yet: a record is missing. First look at {}; then read all files again",
+    Kind.NO_COLLECTIVE: "with nothing else changed, look {}",
+    Kind.WAITING: "",
+}
+
+
 def _next_test(incident: Incident) -> Lines:
     for finding in first_hypotheses(incident):
-        if finding.compare_first:
-            where = f"the finding “{finding.kind.words}”"
-            return (Prefilled(f"with nothing else changed, compare {escape(finding.compare_first)}", where),)
+        test = _TESTS.get(finding.kind, "with nothing else changed, compare {}")
+        if finding.compare_first and test:
+            return (Prefilled(test.format(escape(finding.compare_first)), f"the finding “{finding.kind.words}”"),)
     return ()
+
+
+def _only_unseen(incident: Incident) -> tuple[int, ...]:
+    """The ranks without a usable record, where all that stands first is that they have none; else empty."""
+    leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
+    if not leads or any(finding.kind is not Kind.NOT_OBSERVED for finding in leads):
+        return ()
+    return tuple(sorted({rank for finding in leads for rank in finding.ranks}))
 
 
 def _trials(incident: Incident) -> Lines:

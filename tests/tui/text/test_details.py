@@ -10,7 +10,7 @@ import pytest
 
 import hangview
 from hangview.engine.frames import is_torch
-from hangview.incident import Kind, Role, Side
+from hangview.incident import Clock, Kind, Role, Side
 from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
 from hangview.schema import NOT_READ_YET, CellState, ReadOptions, SourceStatus, StackFrame
 from hangview.tui.place import Place
@@ -212,3 +212,10 @@ def test_a_rank_that_recorded_nothing_is_not_said_to_have_records_that_stop():
     _, text = said(incident, Place(finding.group, "collective", 1, finding.ranks[0]), "entry")
     assert "holds no call: it stopped before its first one" in text
     assert "records stop below" not in text
+
+
+def test_one_call_alone_tells_no_spread_of_clocks():
+    incident = replace(incidents.four_ranks(), clocks=(Clock((0, 1, 2, 3), 0, 0, 1),))
+    _, text = said(incident, Place(0, "collective", 42, 3), "call")
+    assert "(clocks: by one call alone, spread not known)" in text
+    assert "±" not in text

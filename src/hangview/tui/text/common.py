@@ -110,10 +110,14 @@ def seconds(ns: int) -> str:
 
 
 def clock_spread(incident: Incident, ranks: Iterable[int]) -> str:
-    """How far the clocks of these ranks' hosts may be apart, ``"clocks: ±0.2 s"``; says so where it was not measured."""
+    """How far the clocks of these ranks' hosts may be apart, ``"clocks: ±0.2 s"``; says so where it was not measured, or by
+    a single call, which tells no spread."""
     wanted = set(ranks)
     known = [clock for clock in incident.clocks if wanted & set(clock.ranks)]
     if not known or not wanted <= {rank for clock in known for rank in clock.ranks}:
         return "clocks: not measured"
     apart = max(clock.offset_ns for clock in known) - min(clock.offset_ns for clock in known)
+    if any(clock.calls == 1 for clock in known):
+        off = f"{seconds(apart)} apart " if apart else ""
+        return f"clocks: {off}by one call alone, spread not known"
     return f"clocks: ±{seconds(apart + max(clock.spread_ns for clock in known))}"
