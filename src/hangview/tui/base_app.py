@@ -14,7 +14,7 @@ from hangview.tui.bindings import bindings_for
 from hangview.tui.colours import THEMES, variables
 from hangview.tui.ending import Ending
 from hangview.tui.live import LiveKeys
-from hangview.tui.main.paned import PanedScreen
+from hangview.tui.saying import Saying
 from hangview.tui.thrift import Shown
 from hangview.tui.typeahead import TypeAhead
 
@@ -94,7 +94,7 @@ class BaseApp(App[int], inherit_bindings=False):
             if self._ended:
                 return  # typed ahead while the screens close: there is nothing left that could answer
             self.touch(event)
-            if isinstance(self.screen, PanedScreen) and not self._ahead.holds:
+            if isinstance(self.screen, Saying) and not self._ahead.holds:
                 self.screen.unsay()
             if not isinstance(event, MouseDown):
                 await self._ahead.take(event)
@@ -106,7 +106,7 @@ class BaseApp(App[int], inherit_bindings=False):
         """Textual's own, which tells alone whether a key is bound to anything: one that is not says so."""
         done = await super()._check_bindings(key, priority)
         screen = self.screen
-        if not done and not priority and isinstance(screen, PanedScreen) and not isinstance(self.focused, Input | TextArea):
+        if not done and not priority and isinstance(screen, Saying) and not isinstance(self.focused, Input | TextArea):
             screen.say(screen.unbound(key))
         return done
 

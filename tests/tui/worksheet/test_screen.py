@@ -13,6 +13,8 @@ from textual.events import Paste
 from textual.geometry import Region
 from textual.widgets import Input, TextArea
 
+from hangview.tui import UiOptions
+from hangview.tui.app import HangviewApp
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
 from hangview.tui.worksheet.paper_view import Paper
@@ -79,8 +81,10 @@ def on_top(app: Host) -> type:
     return type(app.screen)
 
 
-def toasts(app: Host) -> str:
-    return "\n".join(str(toast.message) for toast in app._notifications)
+def said(app: Host) -> str:
+    """What the worksheet says of what was just done, wherever it stands; nothing ever stands over a field."""
+    assert not app._notifications
+    return " ".join(screen_text(app).split())
 
 
 async def until(pilot: Pilot[int], condition) -> None:
@@ -187,7 +191,7 @@ async def test_saving_asks_where_once_and_says_which_file_was_written(tmp_path: 
         await pilot.pause()
         path = tmp_path / DEFAULT_NAME
         assert path.read_text() == to_markdown(sheet.session.sheet)
-        assert f"saved to {path}" in toasts(app)
+        assert f"savedto{path}" in said(app).replace(" ", "")  # broken into rows
         assert not sheet.unsaved
         assert f"saved to {DEFAULT_NAME}" in screen_text(app)
         await pilot.press("tab", "3", "f5")
@@ -299,7 +303,7 @@ async def test_a_draft_that_cannot_be_kept_is_said_at_once_and_stays_said(
         await pilot.press("tab", "x")
         assert "is NOT kept" in sheet.flush()
         await pilot.pause()
-        assert "the draft is NOT kept" in toasts(app)
+        assert "the draft is NOT kept" in said(app)
         assert "the draft is NOT kept" in screen_text(app)
         head = sheet.query_one("#sheet-head", Lines)
         assert "not saved" in head.text
@@ -397,7 +401,7 @@ async def test_changes_that_are_unticked_are_left_and_not_offered_again(tmp_path
         assert sheet.session.changes == ()
         assert sheet.session.sheet["missing"].prefilled == prefill(INCIDENT)["missing"].prefilled
         await pilot.press("c")
-        assert "has not changed" in toasts(app)
+        assert "has not changed" in said(app)
 
 
 async def test_a_finding_is_sent_before_and_while_the_form_is_shown(tmp_path: Path) -> None:
@@ -573,11 +577,11 @@ async def test_without_colours_the_draft_that_would_be_taken_can_be_told(
 async def test_the_editor_is_refused_where_the_terminal_cannot_be_handed_over(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("f4")
-        assert "go to a text field first" in toasts(app)
+        assert "go to a text field first" in said(app)
         sheet.form.enter("against")
         await pilot.press("x", "f4")
         await pilot.pause()
-        assert "cannot be handed to an editor" in toasts(app)
+        assert "cannot be handed to an editor" in said(app)
         assert sheet.session.sheet["against"].typed == "x"
 
 
@@ -755,3 +759,29 @@ async def test_the_end_of_a_pasted_text_is_in_sight(tmp_path: Path) -> None:
             await pilot.pause()
         assert sheet.session.sheet["missing"].typed.endswith("line 299\nthe end")
         assert "the end" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(40, 14), (80, 24), (160, 48)])
+async def test_what_is_said_stands_over_no_field_and_leaves_with_the_next_key(tmp_path: Path, size: tuple[int, int]) -> None:
+    """In the key line, or above the form where it is too long for that; the mode stays in sight."""
+    app = HangviewApp(INCIDENT.paths, UiOptions(), incident=INCIDENT, rest=0)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.press("w")
+        await pilot.pause()
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        for key, word in (("c", "has not changed"), ("x", "x does nothing here")):
+            await pilot.press(key)
+            text = screen_text(app)
+            assert word in " ".join(text.split()), key
+            assert "[keys]" in text
+            assert not app._notifications
+            await pilot.press("j")
+            assert word not in " ".join(screen_text(app).split()), key
+        sheet.form.enter("model")
+        await pilot.pause()
+        sheet.say("a long notice " * 12)
+        await pilot.pause()
+        assert app.focused is not None
+        assert app.screen.get_widget_at(*app.focused.region.offset)[0] is app.focused  # nothing lies over the field
+        assert "[typing]" in screen_text(app)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from hangview.text import size as size_text
+from hangview.tui.actions import show_key
 from hangview.tui.live import live_keys
 from hangview.tui.log.jobs import Done, Jobs, Told
 from hangview.tui.log.keys import LOG_ACTIONS
@@ -18,6 +19,7 @@ from hangview.tui.main.panes import SingleLine
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.prose import Line, Tone, line, shorten_to
 from hangview.tui.prose_view import ProseView
+from hangview.tui.saying import Saying
 from hangview.tui.worksheet.bindings import key_line
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 PATIENCE = 0.5
 
 
-class HoldingScreen(Screen[None], inherit_bindings=False):
+class HoldingScreen(Saying, Screen[None], inherit_bindings=False):
     """One rank's logs, one at a time."""
 
     AUTO_FOCUS = ""
@@ -46,7 +48,7 @@ class HoldingScreen(Screen[None], inherit_bindings=False):
         self._targets = tuple(targets)
         self._ascii = ascii_only
         self._at = 0
-        self._popped = False
+        self._popped = self._said = False
         self._view = LogView(ascii_only=ascii_only, id="log")
         self._begin()
 
@@ -117,8 +119,17 @@ class HoldingScreen(Screen[None], inherit_bindings=False):
         self.query_one(f"#{name}", SingleLine).show((text,))
 
     def say(self, text: str) -> None:
-        """In the status line, until the next move."""
+        """In the status line, until the next key."""
+        self._said = True
         self._line("log-status", line((text, Tone.KEY)))
+
+    def unsay(self) -> None:
+        if self._said and not self.busy:
+            self._said = False
+            self._show_status()
+
+    def unbound(self, key: str) -> str:
+        return f"{show_key(key)} does nothing here: {live_keys(self.app)('log_help')} lists the keys"
 
     def _show_head(self) -> None:
         self._line("log-head", head_line(self.target, self._at, len(self._targets), only=self.only, live=live_keys(self.app)))

@@ -10,8 +10,10 @@ from hangview.tui.copying import copied
 from hangview.tui.live import live_keys
 from hangview.tui.main.panes import Pane
 from hangview.tui.main.refusing import unbound
+from hangview.tui.painting import SparingCompositor
 from hangview.tui.prose import Tone, line, plain
 from hangview.tui.prose_view import ProseView
+from hangview.tui.saying import Saying
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -20,13 +22,14 @@ if TYPE_CHECKING:
     from hangview.tui.titles import Title
 
 
-class PanedScreen(Screen[None], inherit_bindings=False):
+class PanedScreen(Saying, Screen[None], inherit_bindings=False):
     """Who makes a screen of it says ``stops``, ``go_back`` and ``show_all``."""
 
     ESCAPE_TO_MINIMIZE = False
 
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__()
+        self._compositor = SparingCompositor()
         self.ascii = ascii_only
         self._said = False
 

@@ -166,6 +166,7 @@ class Form(VerticalScroll, inherit_bindings=False):
 
     def on_resize(self, event: Resize) -> None:  # noqa: ARG002
         self._draw()
+        self._bring_into_sight()  # what is said above it takes rows
 
     @on(TextInput.Wrapped)
     def _wrapped(self, event: TextInput.Wrapped) -> None:

@@ -5,25 +5,23 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
 from textual import on
 from textual.app import SuspendNotSupported
 from textual.message import Message
-from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.live import live_keys
 from hangview.tui.patience import beside, within
-from hangview.tui.prose import Line, Tone, clip, line, to_ascii
-from hangview.tui.worksheet.bindings import bind, key_line
+from hangview.tui.saying import Saying
+from hangview.tui.worksheet.around import AroundScreen
+from hangview.tui.worksheet.bindings import bind
 from hangview.tui.worksheet.editor import EditorError, edit
 from hangview.tui.worksheet.form import Form
 from hangview.tui.worksheet.help import sheet_help
-from hangview.tui.worksheet.keys import EVERYWHERE_ACTIONS, FOOTERS, FORM_ACTIONS, Mode
-from hangview.tui.worksheet.lines import Lines
+from hangview.tui.worksheet.keys import EVERYWHERE_ACTIONS, FORM_ACTIONS, Mode
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
-from hangview.tui.worksheet.saving import OpenDialog, SaveDialog, short_path
+from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
 from hangview.tui.worksheet.screen_words import words_of
 from hangview.tui.worksheet.scrollbar import PlainBar
 from hangview.worksheet.layout import FieldKind
@@ -48,11 +46,9 @@ if TYPE_CHECKING:
 
 #: Seconds from an edit to its draft on the disk, at most; leaving a field or the screen keeps it at once.
 KEEP_AFTER = 0.4
-#: Cells of a field's name in the key line, at least.
-NAME = 20
 
 
-class WorksheetScreen(Screen[None], inherit_bindings=False):
+class WorksheetScreen(AroundScreen, inherit_bindings=False):
     """See the package for how an app mounts it. Install it: it goes on where it was when it is shown again."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = "worksheet.tcss"
@@ -67,22 +63,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.result = result
 
     def __init__(self, store: SheetStore, incident: Incident, *, ascii_only: bool = False, language: str = "en") -> None:
-        super().__init__()
+        super().__init__(Session(store, incident, language=language), words_of(language, ascii_only=ascii_only), ascii_only)
         ScrollBar.renderer = PlainBar  # in the dialogs too; nothing else has a scrollbar
-        self.session = Session(store, incident, language=language)
-        self._ascii = ascii_only
-        self.words = words_of(language, ascii_only=ascii_only)
-        self.set_class(ascii_only, "-ascii")
         self._offered = False  # drafts are offered once, and again where the question was left
         self._left = False
-        self._replaced = ""  # the field in which what was typed has just taken the place of the evidence
         self._timer: Timer | None = None
-        self._head = Lines(ascii_only=ascii_only, id="sheet-head")
-        self._news = Lines(ascii_only=ascii_only, id="sheet-news")
-        self._keys = Lines(ascii_only=ascii_only, id="sheet-keys")
-        self._form: Form | None = None
-        self._thread: int | None = None  # the app's, once it is shown
-        self._draft_word = ""  # why the draft is not kept, or where else it is
 
     # For the app
 
@@ -156,12 +141,6 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         yield self._form
         yield self._keys
 
-    @property
-    def form(self) -> Form:
-        """The form, also while the screen is taken down, when what it holds is wanted once more."""
-        assert self._form is not None, "not composed yet"
-        return self._form
-
     def on_resize(self, event: Resize) -> None:
         self._show_lines(event.size.width)
 
@@ -186,71 +165,6 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
     def _show(self) -> None:
         self.form.show(self.session.sheet)
         self._show_lines()
-
-    def _show_lines(self, width: int = 0) -> None:
-        if self._thread is None:
-            return
-        width = width or self.size.width
-        session, words = self.session, self.words
-        parts = [words("title"), session.sheet.head[0].lstrip("# ").partition(": ")[2]]
-        parts.append(words.count("blanks", len(session.sheet.blanks())))
-        saved = session.store.saved_to
-        if saved is not None:
-            key = "changed_since" if session.unsaved else "saved_to"
-            parts.append(words(key, path=short_path(saved, session.store.cwd)))
-        elif session.begun:
-            parts.append(words("draft_kept" if not session.unkept else "not_saved"))
-        head = " " + " · ".join(part for part in parts if part)
-        legend = f"   {words('legend')}"
-        legend = legend if cell_len(head) + cell_len(legend) <= width else ""
-        self._head.show((self._cut(line(head, (legend, Tone.DIM)), width),))
-        self._news.show(self._news_lines())
-        mode = self.mode
-        about = self._cut(line(self._field_name()), max(NAME, width // 3)).text
-        self._keys.show((key_line(FOOTERS[mode], width, words(f"mode.{mode}"), live_keys(self.app), words, about=about),))
-
-    def _cut(self, each: Line, width: int) -> Line:
-        """On one row; spelled already where only ASCII can be drawn, for signs that take more cells then."""
-        spans = ((to_ascii(span.text), span.tone) for span in each.spans)
-        return clip(line(*spans), width, "...") if self._ascii else clip(each, width)
-
-    def _field_name(self) -> str:
-        """The field that takes the keys, as tab goes from one to the next quickly; "" for none."""
-        at = self.form.at
-        return self.session.sheet[at.key].label if at is not None and at.key in self.session.sheet else ""
-
-    def _news_lines(self) -> tuple[Line, ...]:
-        lines = []
-        if self._draft_word:
-            lines.append(line((f" {self._draft_word}", Tone.LEAD), hang=1))
-        evidence = self._replaced_evidence()
-        if evidence:
-            restore = live_keys(self.app)("sheet_undo")
-            told = self.words("in_place", value=self._cut(line(evidence), NAME * 2).text, key=restore)
-            lines.append(line((f" {told}", Tone.LEAD)))
-        changes = len(self.session.changes)
-        if changes:
-            look = live_keys(self.app)("sheet_changes")
-            lines.append(line((f" {self.words.count('new_evidence', changes, key=look)}", Tone.LEAD)))
-        return tuple(lines)
-
-    def _replaced_evidence(self) -> str:
-        """What the evidence says of the field that is written in, where what was typed just now stands in its place."""
-        at = self._form.at if self._form is not None else None
-        if at is None or at.key != self._replaced or at.key not in self.session.sheet:
-            return ""
-        field = self.session.sheet[at.key]
-        return field.prefilled[0].value if field.prefilled and field.typed else ""
-
-    @property
-    def mode(self) -> Mode:
-        """What keys do now: commands, text, answers or ticks. The key line always says it."""
-        at = self._form.at if self._form is not None else None
-        if at is None:
-            return Mode.KEYS
-        if at.tick is not None:
-            return Mode.TICK
-        return Mode.CHOICE if at.kind is FieldKind.CHOICE else Mode.TYPING
 
     def _moved(self) -> None:
         """Another field is written in, or none: other keys, and what was written is kept at once."""
@@ -295,7 +209,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         if result is None:
             return
         if result.message and result.message != self._draft_word:
-            self.notify(result.message, severity="warning" if result.kept else "error", timeout=10, markup=False)
+            self.unsay()  # it stands above the form for as long as it is so
         self._draft_word = result.message
         self._show_lines()
 
@@ -308,8 +222,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             self.action_close()
 
     def action_close(self) -> None:
-        self._flush_soon()
+        problem = self._flush_soon()
         self.app.pop_screen()
+        below = self.app.screen
+        if problem and isinstance(below, Saying):
+            below.say(problem)
 
     def action_next_field(self) -> None:
         self.form.step(1)
@@ -367,7 +284,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _saved(self, result: SaveResult | None) -> None:
         if result is not None:
-            self.notify(self.words.result(result, len(self.session.sheet.blanks())), timeout=8, markup=False)
+            self.say(self.words.result(result, len(self.session.sheet.blanks())))
             self._keep_now()
         self._show_lines()
 
@@ -378,11 +295,11 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         if self.session.changes:
             self.app.push_screen(ChangesDialog(self.session, ascii_only=self._ascii, words=self.words), self._took)
         else:
-            self.notify(self.words("no_changes"), markup=False)
+            self.say(self.words("no_changes"))
 
     def _took(self, number: int | None) -> None:
         if number is not None:
-            self.notify(self.words.count("taken", number), markup=False)
+            self.say(self.words.count("taken", number))
             self._keep_now()
         self._show()
 
@@ -391,14 +308,14 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _opened(self, result: OpenResult | None) -> None:
         if result is not None:
-            self.notify(self.words("opened", path=result.path), markup=False)
+            self.say(self.words("opened", path=result.path))
             self._keep_now()
         self._show()
 
     def action_drafts(self, *, quiet: bool = False) -> None:
         found: list[tuple[Draft, ...]] = []
         if not within(lambda: found.append(self.session.drafts())):
-            self.notify(self.words("drafts_wait"), markup=False)
+            self.say(self.words("drafts_wait"))
         drafts = found[0] if found else ()
         if quiet:  # unasked only what holds somebody's words or findings
             given = prefill(self.session.incident).hypotheses
@@ -407,7 +324,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             dialog = DraftDialog(self.session, drafts, ascii_only=self._ascii, words=self.words)
             self.app.push_screen(dialog, self._answered_first if quiet else self._resumed)
         elif not quiet:
-            self.notify(self.words("no_draft"), markup=False)
+            self.say(self.words("no_draft"))
 
     def _answered_first(self, word: str | None) -> None:
         """Whoever leaves the question is back where the worksheet was asked for: an empty one beside a draft nobody wants."""
@@ -418,7 +335,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
 
     def _resumed(self, word: str | None) -> None:
         if word:
-            self.notify(word, markup=False)
+            self.say(word)
             self._keep_now()
         self._show()
 
@@ -432,7 +349,7 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
         """The focused field in an editor; the screen comes back as it was."""
         at = self.form.at
         if at is None or self.mode is not Mode.TYPING:
-            self.notify(self.words("text_field_first"), markup=False)
+            self.say(self.words("text_field_first"))
             return
         self._flush_soon()
         field = self.session.sheet[at.key]
@@ -440,9 +357,9 @@ class WorksheetScreen(Screen[None], inherit_bindings=False):
             with self.app.suspend():
                 text = edit(field.value if at.kind is FieldKind.LINE else field.typed)
         except EditorError as error:
-            self.notify(str(error), severity="error", markup=False)
+            self.say(str(error))
         except SuspendNotSupported:
-            self.notify(self.words("no_editor_here"), severity="error", markup=False)
+            self.say(self.words("no_editor_here"))
         else:
             self.session.type(field.key, text)
             self._show()
