@@ -9,8 +9,12 @@ from rich.color import Color as RichColor
 from rich.color import ColorSystem
 from textual.color import Color
 
+from hangview.schema import CellState
 from hangview.settings import THEMES as NAMES
 from hangview.tui.colours import THEMES, variables
+from hangview.tui.glyphs import GLYPHS
+from hangview.tui.text.common import state_tone
+from hangview.tui.tones import tone_style
 from tests.support import incidents
 from tests.tui.screens import showing
 
@@ -122,3 +126,24 @@ async def test_without_colours_the_place_for_typing_has_a_cursor(keys, monkeypat
         region = app.focused.region
         (strip,) = app.screen._compositor.render_strips()[region.y : region.bottom]
         assert any(style is not None and style.reverse for _, style, _ in strip.crop(region.x, region.right))
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_a_state_has_one_colour_in_grid_map_and_words(theme):
+    """``started`` was green in the grid and blue in the call pane."""
+    async with showing(incidents.four_ranks(), theme=theme) as (app, _):
+        pane, hues = app.main.prose("details"), 0
+        for state in CellState:
+            style = GLYPHS[state].style
+            if style == "done":
+                continue  # what is over has no colour of its own
+            drawn = app.main.grid.get_component_rich_style(f"grid--{style}")
+            small = app.main.map.get_component_rich_style(f"map--{style}")
+            word = tone_style(pane, state_tone(state))
+            filled = style == "absent"  # drawn as a background
+            assert word.color == (drawn.bgcolor if filled else drawn.color), state
+            assert word.color == (small.bgcolor if filled else small.color), state
+            hues += 1
+        assert hues == len(CellState) - 2
+        differs = tone_style(pane, state_tone(CellState.STARTED, differs=True))
+        assert differs.color == app.main.grid.get_component_rich_style("grid--differs").bgcolor

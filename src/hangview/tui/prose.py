@@ -28,6 +28,10 @@ class Tone(StrEnum):
     LEAD = "lead"  #: look here first
     WAITING = "waiting"
     UNKNOWN = "unknown"  #: not observed, not recorded, not judged
+    REQUESTED = "requested"  #: states of cells, in the grid's colours
+    STARTED = "started"
+    FAILED = "failed"
+    PAST = "past"  #: no record any more, or left out of the dump
     GOOD = "good"
     KEY = "key"
 

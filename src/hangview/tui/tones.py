@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 #: Tone to a colour of ``hangview.tui.colours``, and whether it is bold; without colours bold is left.
-_LOOKS = {
+LOOKS = {
     Tone.STRONG: ("", True),
     Tone.HEAD: ("accent-words", True),
     Tone.LEAD: ("state-absent", True),
     Tone.WAITING: ("state-requested", False),
     Tone.UNKNOWN: ("state-unknown", False),
+    Tone.REQUESTED: ("state-requested", False),
+    Tone.STARTED: ("state-started", False),
+    Tone.FAILED: ("state-failed", True),
+    Tone.PAST: ("past", False),
     Tone.GOOD: ("state-started", True),
     Tone.KEY: ("accent-words", True),
 }
@@ -38,7 +42,7 @@ def tone_style(widget: Widget, tone: Tone, under: Style | None = None) -> Style:
         ground = widget.background_colors[1]
         strength = _DIM.get(widget.app.theme, 0.6)
         return plain + Style(color=(ground + ground.get_contrast_text(strength)).rich_color)
-    name, bold = _LOOKS.get(tone, ("", False))
+    name, bold = LOOKS.get(tone, ("", False))
     value = widget.app.theme_variables.get(name, "")
     style = Style(color=Color.parse(value).rich_color if value else None, bold=bold or None)
     if tone is Tone.UNKNOWN and widget.app.no_color:

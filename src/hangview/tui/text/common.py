@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE, Role
 from hangview.report.page import LOOK_FIRST, lead_words, names_a_rank
-from hangview.schema import CellState
 from hangview.text import fold_ranks
+from hangview.tui.glyphs import DIFFERS_CODE, GLYPHS
 from hangview.tui.prose import Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hangview.incident import Finding, Group, Incident
+    from hangview.schema import CellState
 
 #: How many parts of a rank list a pane writes out.
 PARTS = 24
@@ -63,12 +64,21 @@ def missing_groups(incident: Incident) -> list[tuple[str, tuple[int, ...]]]:
     return sorted(((reason, tuple(sorted(each))) for reason, each in ranks.items()), key=lambda each: (-len(each[1]), each[1]))
 
 
+#: By the style of a state's glyph: one state has one colour, in the grid and in words. What is over stays plain.
+_STATE_TONES = {
+    "requested": Tone.REQUESTED,
+    "started": Tone.STARTED,
+    "failed": Tone.FAILED,
+    "differs": Tone.FAILED,
+    "absent": Tone.LEAD,
+    "past": Tone.PAST,
+    "unknown": Tone.UNKNOWN,
+    "done": Tone.PLAIN,
+}
+
+
 def state_tone(state: CellState, *, differs: bool = False) -> Tone:
-    if differs or state in (CellState.NOT_REQUESTED, CellState.FAILED):
-        return Tone.LEAD
-    if state in (CellState.REQUESTED, CellState.STARTED):
-        return Tone.WAITING
-    return Tone.PLAIN if state.observed else Tone.UNKNOWN
+    return _STATE_TONES[GLYPHS[DIFFERS_CODE if differs else state].style]
 
 
 NOBODY = "it waits for nobody"

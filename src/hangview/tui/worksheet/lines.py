@@ -8,23 +8,16 @@ from textual.content import Content
 from textual.widget import Widget
 
 from hangview.tui.prose import Tone, line, to_ascii, wrap
+from hangview.tui.tones import LOOKS
 
 if TYPE_CHECKING:
     from textual.geometry import Size
 
     from hangview.tui.prose import Prose
 
-_STYLES = {
-    Tone.PLAIN: "",
-    Tone.DIM: "$text-muted",
-    Tone.STRONG: "bold",
-    Tone.HEAD: "bold $accent-words",
-    Tone.LEAD: "bold $state-absent",
-    Tone.WAITING: "$state-requested",
-    Tone.UNKNOWN: "$state-unknown",
-    Tone.GOOD: "bold $state-started",
-    Tone.KEY: "bold $accent-words",
-}
+#: The looks of the panes, as textual's content writes them.
+_STYLES = {tone: " ".join(filter(None, ("bold" * bold, name and f"${name}"))) for tone, (name, bold) in LOOKS.items()}
+_STYLES |= {Tone.PLAIN: "", Tone.DIM: "$text-muted"}
 
 
 class Lines(Widget, inherit_bindings=False):
