@@ -595,7 +595,7 @@ async def test_the_grid_says_which_rows_are_in_sight():
             await pilot.pause()
             assert "rows" not in foot(app, "grid"), width  # folded all are in sight
             await pilot.press("g", "u")
-            height = app.main.grid.body.height
+            height = app.main.grid.scale.down
             assert f" rows 1-{height} of 20 " in foot(app, "grid"), width
             await pilot.press("G")
             assert f" rows {21 - height}-20 of 20 " in foot(app, "grid"), width

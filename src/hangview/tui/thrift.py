@@ -2,7 +2,7 @@
 
 textual sends a changed line from the left edge of its view on, a changed pane whole, and a style anew for every word. Over ssh
 that is kilobytes for each step of the cursor. Here what the terminal shows is remembered, and an update is cut down to the runs
-of cells that look different, each style said once. textual has no public place for this; its version is pinned, and
+of cells that look different, of each style only what is new. textual has no public place for this; its version is pinned, and
 ``tests/tui/test_thrift.py`` compares what arrives with what textual would have sent.
 """
 
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+
+from hangview.tui.sgr import between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -122,7 +124,7 @@ class Thrifty(CompositorUpdate):
                 out.append(f"\x1b[{y + 1};{start + 1}H")
                 for char, codes in cells:
                     if codes != now:
-                        out.append(f"\x1b[0;{codes}m" if codes else "\x1b[0m")
+                        out.append(between(now, codes))
                         now = codes
                     out.append(char)
         if now:

@@ -153,14 +153,14 @@ async def test_moves_by_blocks_when_zoomed_out():
     async with grid_of(large(8, 2000, behind=(7,)), Spot(7, 1999), 1999) as (grid, pilot):
         while grid.set_level(grid.level + 1):
             pass
-        block = grid.block
+        block = grid.scale.block
         await pilot.press("h")
         assert grid.cursor.seq == 1999 // block * block - block
 
 
 async def test_click_moves_and_a_second_click_opens():
     async with grid_of(four_ranks(), Spot(3, 42), 42) as (grid, pilot):
-        await pilot.click(MovableGrid, offset=(grid.label_width + 4, 3))
+        await pilot.click(MovableGrid, offset=(grid.scale.label_width + 4, 3))
         assert grid.cursor == Spot(0, 30)
 
 

@@ -23,7 +23,7 @@ class MovableGrid(RankGrid, inherit_bindings=True):
         if column == self.column_of(self.cursor.seq):
             self.cursor = Spot(rank, self.cursor.seq)
         else:
-            self.cursor = Spot(rank, self.plane.first + max(column, 0) * self.block)
+            self.cursor = Spot(rank, self.plane.first + max(column, 0) * self.scale.block)
 
     def _by(self, rows: int, columns: int) -> None:
         self._to(self.row_of.get(self.cursor.rank, 0) + rows, self.column_of(self.cursor.seq) + columns)
@@ -41,16 +41,16 @@ class MovableGrid(RankGrid, inherit_bindings=True):
         self._by(0, 1)
 
     def action_page_up(self) -> None:
-        self._by(-self.body.height, 0)
+        self._by(-self.scale.down, 0)
 
     def action_page_down(self) -> None:
-        self._by(self.body.height, 0)
+        self._by(self.scale.down, 0)
 
     def action_half_up(self) -> None:
-        self._by(-max(1, self.body.height // 2), 0)
+        self._by(-max(1, self.scale.down // 2), 0)
 
     def action_half_down(self) -> None:
-        self._by(max(1, self.body.height // 2), 0)
+        self._by(max(1, self.scale.down // 2), 0)
 
     def action_top(self) -> None:
         self._to(0, self.column_of(self.cursor.seq))
@@ -59,20 +59,21 @@ class MovableGrid(RankGrid, inherit_bindings=True):
         self._to(len(self.rows) - 1, self.column_of(self.cursor.seq))
 
     def action_row_start(self) -> None:
-        self._by(0, -self.columns)
+        self._by(0, -self.scale.columns)
 
     def action_row_end(self) -> None:
-        self._by(0, self.columns)
+        self._by(0, self.scale.columns)
 
     def spot_at(self, x: int, y: int) -> Spot | None:
         """The cell under a point of the widget."""
         at = self.topmost + y - HEADER
-        column = self.left + (x - self.label_width) // self.cell_width
-        if self.plane is None or x < self.label_width or y < HEADER or at >= len(self.rows) or column >= self.columns:
+        scale = self.scale
+        column = self.left + (x - scale.label_width) // scale.cell_width
+        if self.plane is None or x < scale.label_width or y < HEADER or at >= len(self.rows) or column >= scale.columns:
             return None
         row = self.rows[at]
         rank = self.cursor.rank if self.cursor.rank in row.ranks else row.ranks[0]
-        return Spot(rank, self.plane.first + column * self.block)
+        return Spot(rank, self.plane.first + column * self.scale.block)
 
     def on_click(self, event: events.Click) -> None:
         spot = self.spot_at(event.x, event.y)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.cache import LRUCache
-from textual.geometry import Region, Size, clamp
+from textual.geometry import Region, clamp
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
@@ -21,7 +21,7 @@ from hangview.tui.bindings import bindings_for
 from hangview.tui.glyphs import BY_LOG_CODE, CODES, GLYPHS, STYLES
 from hangview.tui.grid.header import ticks, whole_labels
 from hangview.tui.grid.plane import RUNS, Plane, Row, fold, label_ranks
-from hangview.tui.grid.zoom import zoom_levels
+from hangview.tui.grid.scale import Scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,6 +75,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
         self._segments: dict[tuple[int, int], Segment] = {}
         self._styles: list[Style] = []
+        self._looks: dict[str, Style] = {}
 
     # What is shown
 
@@ -82,9 +83,9 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         """Draw ``plane`` with the cursor at ``spot``; ``keep`` leaves the part in sight where it is, by seq."""
         first_seq = self.first_seq if keep and self.plane is not None else None
         self.plane, self.divergence = plane, divergence
-        self.level = min(self.level, len(self.levels) - 1)
+        self.level = min(self.level, len(self.scale.levels) - 1)
         if first_seq is not None:
-            self.left = clamp((first_seq - plane.first) // self.block, 0, self.last_left)
+            self.left = clamp((first_seq - plane.first) // self.scale.block, 0, self.last_left)
         else:
             self.topmost = 0
             self._open_at(divergence if divergence is not None else spot.seq)
@@ -96,8 +97,9 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
     def _open_at(self, seq: int) -> None:
         """The divergence in sight with agreed calls at its left, and the newest calls at its right where they fit."""
         assert self.plane is not None
-        column = (seq - self.plane.first) // self.block
-        agreed = min(5, max(1, self.body.width // 3))
+        scale = self.scale
+        column = (seq - self.plane.first) // scale.block
+        agreed = min(5, max(1, scale.across // 3))
         self.left = clamp(self.last_left, 0, max(0, column - agreed))
 
     def forget_rows(self) -> None:
@@ -125,45 +127,25 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
     # Geometry
 
     @property
-    def label_width(self) -> int:
-        """Cells of the frozen column: two for the sign, the rest for ranks."""
-        width = self.size.width
-        return 10 if width < 48 else 16 if width < 90 else 24
-
-    @property
-    def levels(self) -> list[tuple[int, int]]:
-        return zoom_levels(self.plane.columns if self.plane else 1, max(1, self.size.width - self.label_width))
-
-    @property
-    def block(self) -> int:
-        """Seqs in a column."""
-        return self.levels[min(self.level, len(self.levels) - 1)][0]
-
-    @property
-    def cell_width(self) -> int:
-        return self.levels[min(self.level, len(self.levels) - 1)][1]
-
-    @property
-    def columns(self) -> int:
-        return -(-self.plane.columns // self.block) if self.plane else 0
-
-    @property
-    def body(self) -> Size:
-        """Columns and rows that fit."""
-        return Size(max(1, (self.size.width - self.label_width) // self.cell_width), max(1, self.size.height - HEADER))
+    def scale(self) -> Scale:
+        """How much fits at this size and zoom."""
+        width, height = self.size
+        return scale_of(width, height - HEADER, self.plane.columns if self.plane else 0, self.level)
 
     @property
     def last_left(self) -> int:
-        return max(0, self.columns - self.body.width)
+        scale = self.scale
+        return max(0, scale.columns - scale.across)
 
     @property
     def first_seq(self) -> int:
-        return (self.plane.first if self.plane else 0) + self.left * self.block
+        return (self.plane.first if self.plane else 0) + self.left * self.scale.block
 
     @property
     def last_seq(self) -> int:
         """The last seq in sight."""
-        last = self.first_seq + self.body.width * self.block - 1
+        scale = self.scale
+        last = self.first_seq + scale.across * scale.block - 1
         return min(last, self.plane.last) if self.plane else last
 
     @property
@@ -172,8 +154,9 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
             plane = self.plane
             self._rows = []
             if plane is not None:
-                high = min(self.columns, self.left + self.body.width)
-                data = plane.data(self.block)
+                scale = self.scale
+                high = min(scale.columns, self.left + scale.across)
+                data = plane.data(scale.block)
                 self._rows = fold(
                     plane, data, self.left, high, unfolded=self.unfolded, pinned=self.pinned, only=self.only
                 )  # fmt: skip
@@ -193,13 +176,14 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         return self.rows[at] if at is not None else None
 
     def column_of(self, seq: int) -> int:
-        return (seq - self.plane.first) // self.block if self.plane else 0
+        return (seq - self.plane.first) // self.scale.block if self.plane else 0
 
     # Drawing
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles = []
+        self._looks.clear()
         self._segments.clear()
         self._strips.clear()
 
@@ -226,32 +210,38 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
             strip = self._strips[at, width] = self._row(row, width, None)
         return strip
 
+    def _look(self, name: str, *, partial: bool = False) -> Style:
+        """The style of a part by its class, found once: a step of the cursor asks for six."""
+        if name not in self._looks:
+            self._looks[name] = self.get_component_rich_style(name, partial=partial)
+        return self._looks[name]
+
     def _segment(self, code: int, length: int) -> Segment:
         """``length`` cells of one drawn code, made once."""
         known = self._segments.get((code, length))
         if known is None:
             glyph = GLYPHS[code & ~BY_LOG_CODE]
-            text = (glyph.ascii if self.ascii else glyph.unicode).ljust(self.cell_width)
+            text = (glyph.ascii if self.ascii else glyph.unicode).ljust(self.scale.cell_width)
             known = self._segments[code, length] = Segment(text * length, self._code_styles[code])
         return known
 
     @property
     def _code_styles(self) -> list[Style]:
         if not self._styles:
-            by_log = self.get_component_rich_style("grid--by-log", partial=True)
+            by_log = self._look("grid--by-log", partial=True)
             for code in range(CODES):
                 base = code & ~BY_LOG_CODE
-                style = self.get_component_rich_style(f"grid--{GLYPHS[base].style if base in GLYPHS else 'none'}")
+                style = self._look(f"grid--{GLYPHS[base].style if base in GLYPHS else 'none'}")
                 self._styles.append(style + by_log if code & BY_LOG_CODE else style)
         return self._styles
 
     def _label(self, row: Row, current: bool) -> Segment:
-        width = self.label_width
+        width = self.scale.label_width
         sign = "*" if row.pinned else row.standing.mark
         text = f"{sign} {label_ranks(row.ranks, width - 3)}"
-        style = self.get_component_rich_style("grid--label-lead" if sign == "!" else "grid--label")
+        style = self._look("grid--label-lead" if sign == "!" else "grid--label")
         if current:
-            style += self.get_component_rich_style("grid--current", partial=True)
+            style += self._look("grid--current", partial=True)
         return Segment(text[: width - 1].ljust(width), style)
 
     def _row(self, row: Row, width: int, cursor: int | None) -> Strip:
@@ -266,31 +256,33 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
             segments.extend(self._segment(data[start], end - start) for start, end in runs)
             if cursor is not None and high == cursor:
                 glyph = self._segment(data[cursor], 1).text
-                segments.append(Segment(glyph[:1], self.get_component_rich_style("grid--cursor")))
+                segments.append(Segment(glyph[:1], self._look("grid--cursor")))
                 if len(glyph) > 1:
                     segments.append(Segment(glyph[1:], self.rich_style))
-        used = self.label_width + len(data) * self.cell_width
+        scale = self.scale
+        used = scale.label_width + len(data) * scale.cell_width
         if used < width:
             segments.append(Segment(" " * (width - used), self.rich_style))
         return Strip(segments, max(width, used)).crop(0, width)
 
     def _header(self, y: int, width: int) -> Strip:
         assert self.plane is not None
-        style = self.get_component_rich_style("grid--header")
-        count = min(self.columns - self.left, self.body.width)
+        style, scale = self._look("grid--header"), self.scale
+        label, block, cell_width = scale.label_width, scale.block, scale.cell_width
+        count = min(scale.columns - self.left, scale.across)
         if y == 0:
-            text = whole_labels(self.first_seq, count, self.block, self.cell_width, max(0, width - self.label_width))
-            return Strip([Segment(f"{'seq':<{self.label_width}}{text}"[:width].ljust(width), style)], width)
+            text = whole_labels(self.first_seq, count, block, cell_width, max(0, width - label))
+            return Strip([Segment(f"{'seq':<{label}}{text}"[:width].ljust(width), style)], width)
         marks = {self.column_of(self.cursor.seq) - self.left: ("v", "grid--cursor")}
         if self.divergence is not None:
             marks.setdefault(self.column_of(self.divergence) - self.left, ("!", "grid--divergence"))
-        text = f"{'  rank':<{self.label_width}}{ticks(self.first_seq, count, self.block, self.cell_width)}"[:width].ljust(width)
+        text = f"{'  rank':<{label}}{ticks(self.first_seq, count, block, cell_width)}"[:width].ljust(width)
         segments: list[Segment] = []
         at = 0
         for column, (sign, name) in sorted(marks.items()):
-            x = self.label_width + column * self.cell_width
+            x = label + column * cell_width
             if 0 <= column < count and x < width:
-                segments += [Segment(text[at:x], style), Segment(sign, self.get_component_rich_style(name))]
+                segments += [Segment(text[at:x], style), Segment(sign, self._look(name))]
                 at = x + 1
         segments.append(Segment(text[at:], style))
         return Strip(segments, width)
@@ -322,28 +314,28 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         """Move what is in sight as little as needed for the cursor to be in it."""
         if self.plane is None:
             return
-        body, column = self.body, self.column_of(self.cursor.seq)
+        scale, column = self.scale, self.column_of(self.cursor.seq)
         left = clamp(self.left, 0, self.last_left)
-        if not left <= column < left + body.width:
-            far = column < left - 1 or column > left + body.width
+        if not left <= column < left + scale.across:
+            far = column < left - 1 or column > left + scale.across
             left = clamp(
-                column - body.width // 2 if far else column if column < left else column - body.width + 1, 0, self.last_left
+                column - scale.across // 2 if far else column if column < left else column - scale.across + 1, 0, self.last_left
             )
         if left != self.left:
             self.left = left
             self.forget_rows()
         at = self.row_of.get(self.cursor.rank, 0)
-        top = clamp(self.topmost, 0, max(0, len(self.rows) - body.height))
-        if not top <= at < top + body.height:
-            top = at if at < top else at - body.height + 1
+        top = clamp(self.topmost, 0, max(0, len(self.rows) - scale.down))
+        if not top <= at < top + scale.down:
+            top = at if at < top else at - scale.down + 1
         self.topmost = top
         if self.on_position is not None:
-            total, end = len(self.rows), min(len(self.rows), top + body.height)
-            self.on_position(f"rows {top + 1:,}-{end:,} of {total:,}" if total > body.height and self.size.height else "")
+            total, end = len(self.rows), min(len(self.rows), top + scale.down)
+            self.on_position(f"rows {top + 1:,}-{end:,} of {total:,}" if total > scale.down and self.size.height else "")
 
     def on_resize(self, event: events.Resize) -> None:
         event.stop()
-        self.level = min(self.level, len(self.levels) - 1)
+        self.level = min(self.level, len(self.scale.levels) - 1)
         self.left = clamp(self.left, 0, self.last_left)
         self.forget_rows()
         self.scroll_into_view()
@@ -352,7 +344,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
 
     def set_level(self, level: int) -> bool:
         """Zoom; False where there is no such level."""
-        if not 0 <= level < len(self.levels) or level == self.level:
+        if not 0 <= level < len(self.scale.levels) or level == self.level:
             return False
         before = self.column_of(self.cursor.seq) - self.left
         self.level = level

@@ -273,7 +273,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         members = f"{count(len(group.ranks), 'rank')}{f' {folded}' if len(folded) <= 16 else ''}" if group else ""
         inferred = " (members inferred)" if group and group.inferred else ""
         kind = "collective" if plane.lane == COLLECTIVE else plane.lane
-        extra = [f"{self.grid.block} seqs in a column"] if self.grid.block > 1 else []
+        block = self.grid.scale.block
+        extra = [f"{block} seqs in a column"] if block > 1 else []
         if self.filter_text:
             shown, total = len(self.grid.only or ()), len(plane.ranks)
             extra.append(f"[only {self.filter_text}: {shown:,} of {total:,} · {self.key('clear_filter')}: all]")
@@ -343,9 +344,10 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.map.show(grid.plane, (grid.first_seq, grid.last_seq))
         code = grid.plane.code(place.rank, place.seq)
         words = words_of(code, grid.plane.side_of(place.rank, place.seq)) if code else "no call here"
-        if grid.block > 1:
-            first = place.seq - (place.seq - grid.plane.first) % grid.block
-            words = f"{words} (one of seqs {first}-{first + grid.block - 1})"
+        block = grid.scale.block
+        if block > 1:
+            first = place.seq - (place.seq - grid.plane.first) % block
+            words = f"{words} (one of seqs {first}-{first + block - 1})"
         row = grid.current_row
         text = status_words(incident, place, words, row.ranks if row else ())
         if self.hits:
@@ -357,7 +359,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def _point_terminal(self) -> None:
         """The terminal's own cursor on the cell: hidden, but braille displays and screen magnifiers follow it."""
         grid = self.grid
-        column = grid.label_width + (grid.column_of(grid.cursor.seq) - grid.left) * grid.cell_width
+        scale = grid.scale
+        column = scale.label_width + (grid.column_of(grid.cursor.seq) - grid.left) * scale.cell_width
         row = HEADER + grid.row_of.get(grid.cursor.rank, 0) - grid.topmost
         self.app.cursor_position = grid.content_region.offset + Offset(column, row)
 

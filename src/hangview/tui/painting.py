@@ -1,0 +1,48 @@
+"""Of what is on the screen, only widgets that have changed are drawn again.
+
+textual draws every widget between the uppermost and the lowest change: a step of the cursor changes two lines of the grid and
+the status line at the bottom, and all panes would be drawn for it. textual has no public place for this; its version is pinned,
+and ``tests/tui/test_painting.py`` compares what is drawn with what textual would have drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual._compositor import Compositor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual._compositor import ChopsUpdate
+    from textual.geometry import Region
+    from textual.strip import Strip
+
+
+class SparingCompositor(Compositor):
+    """textual's, which looks for a partial update only at widgets that can be seen in the changed regions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: tuple[Region, ...] | None = None
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        self._changed = tuple(self._dirty_regions)
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = None
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if self._changed is None:
+            yield from super()._get_renders(crop)
+            return
+        uncovered = self._changed
+        for widget, (region, clip) in self.visible_widgets.items():  # the front comes first
+            seen = region.intersection(clip)
+            if not seen or not any(map(seen.overlaps, uncovered)):
+                continue
+            yield region, clip, widget.render_lines(seen.translate(-region.offset))
+            uncovered = tuple(changed for changed in uncovered if not seen.contains_region(changed))
+            if not uncovered:
+                return
