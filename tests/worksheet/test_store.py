@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hangview.schema import Attempt
 from hangview.worksheet import prefill, to_markdown
 from hangview.worksheet.model import blank_sheet
 from hangview.worksheet.store import DEFAULT_NAME, SaveStatus, SheetStore
@@ -303,7 +304,7 @@ def test_kill_between_writes_leaves_a_whole_draft_with_what_was_kept_last(places
 
 def test_saving_is_whole_and_goes_to_the_working_directory(places: Places) -> None:
     store = places.store()
-    assert store.default_path(INCIDENT) == places.cwd / DEFAULT_NAME
+    assert store.default_path(INCIDENT) == places.cwd / "hangview-worksheet-run-4711.md"
     result = store.save(SHEET, DEFAULT_NAME)
     assert result.status is SaveStatus.SAVED
     assert result.path.read_text() == to_markdown(SHEET)
@@ -317,14 +318,34 @@ def test_the_default_is_never_next_to_the_dumps(places: Places, monkeypatch: pyt
     (places.cwd / "deep").mkdir()
     (places.cwd / "dump_0").touch()
     deep = SheetStore(state_dir=places.state, fallback_dir=places.fallback, cwd=places.cwd / "deep")
-    away = tmp_path / "home" / DEFAULT_NAME
+    away = tmp_path / "home" / f"hangview-worksheet-{places.cwd.name}.md"
     assert places.store().default_path(replace(INCIDENT, paths=(".",))) == away
     assert places.store().default_path(replace(INCIDENT, paths=("dump_0",))) == away
     assert deep.default_path(replace(INCIDENT, paths=(str(places.cwd),))) == away
-    assert places.store().default_path(replace(INCIDENT, paths=("deep",))) == places.cwd / DEFAULT_NAME
+    assert places.store().default_path(replace(INCIDENT, paths=("deep",))) == places.cwd / "hangview-worksheet-deep.md"
     chosen = places.store()
     assert chosen.save(SHEET, "mine.md").ok
     assert chosen.default_path(replace(INCIDENT, paths=(".",))) == places.cwd / "mine.md"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("run-4711", "run-4711"),
+        ("/data/run 4711/", "run_4711"),
+        ("/data/run-4711/dumps", "run-4711-dumps"),
+        ("/data/run-4711/nccl_traces", "run-4711-nccl_traces"),
+        ("/data/훈련-7", "7"),
+        ("/", ""),
+    ],
+)
+def test_the_default_name_tells_the_incident(places: Places, path: str, name: str) -> None:
+    """Two incidents of one night, looked at from the same folder, have two files."""
+    expected = f"hangview-worksheet-{name}.md" if name else DEFAULT_NAME
+    assert places.store().default_path(replace(INCIDENT, paths=(path,))).name == expected
+    attempts = (Attempt(1, (0,), False), Attempt(2, (0, 1), True))
+    second = replace(INCIDENT, paths=(path,), records=replace(INCIDENT.records, attempts=attempts))
+    assert places.store().default_path(second).name == f"hangview-worksheet-{f'{name}-' if name else ''}attempt-2.md"
 
 
 def test_a_working_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
 import threading
@@ -26,10 +27,31 @@ if TYPE_CHECKING:
     from hangview.worksheet.drafts import Draft
     from hangview.worksheet.model import Sheet
 
-#: The file that a worksheet is saved to unless another is named: in the working directory, never next to the dumps.
+#: The file that a worksheet is saved to unless another is named, where no path tells the incident.
 DEFAULT_NAME = "hangview-worksheet.md"
+#: Names of folders that say what is in them and not of which run; the folder above them is named too.
+_GENERAL = re.compile(
+    r"(?:fr|flight[-_.]?recorder|nccl|torch|comm[-_.]?lib)?[-_.]?(?:dump|trace|log|output|tmp|debug|hang)s?", re.IGNORECASE
+)
 #: A worksheet is a page; what is larger than this is another file.
 MOST_BYTES = 8 << 20
+
+
+def default_name(incident: Incident, cwd: Path) -> str:
+    """``hangview-worksheet-run-4711.md``: by the folder that was looked at, so that two incidents have two files, and by the
+    attempt where there were several."""
+    if not incident.paths:
+        return DEFAULT_NAME
+    path = Path(os.path.realpath(cwd / incident.paths[0]))
+    if path.is_file():
+        path = path.parent
+    named = f"{path.parent.name}-{path.name}" if _GENERAL.fullmatch(path.name) else path.name
+    current = next((attempt.attempt for attempt in incident.records.attempts if attempt.current), None)
+    if current is not None and len(incident.records.attempts) > 1:
+        named += f"-attempt-{current}"
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", named).strip("._-")[-60:]
+    stem, ending = DEFAULT_NAME.rsplit(".", 1)
+    return f"{stem}-{safe}.{ending}" if safe else DEFAULT_NAME
 
 
 class SaveStatus(StrEnum):
@@ -89,6 +111,7 @@ class SheetStore:
         self._locks: dict[Path, drafts.Lock] = {}
         self._known: dict[Path, str] = {}
         self._revision = -1
+        self._default_name = DEFAULT_NAME
         self.saved_to: Path | None = None  #: the file that the worksheet was saved to or opened from last
 
     # Drafts
@@ -203,7 +226,8 @@ class SheetStore:
         here = Path(os.path.realpath(self.cwd))
         dumps = [Path(os.path.realpath(self.cwd / path)) for path in incident.paths]
         among = any((path.is_dir() and here.is_relative_to(path)) or (path.is_file() and path.parent == here) for path in dumps)
-        return (Path.home() if among else self.cwd) / DEFAULT_NAME
+        self._default_name = default_name(incident, self.cwd)
+        return (Path.home() if among else self.cwd) / self._default_name
 
     def resolve(self, name: str | Path) -> Path:
         """A name as a person types it, as an absolute path: ``~`` and relative names are understood."""
@@ -237,7 +261,7 @@ class SheetStore:
             pass
         else:
             if stat.S_ISDIR(found.st_mode):
-                return SaveResult(SaveStatus.FAILED, path, f"{path} is a folder", elsewhere=path / DEFAULT_NAME)
+                return SaveResult(SaveStatus.FAILED, path, f"{path} is a folder", elsewhere=path / self._default_name)
             if not stat.S_ISREG(found.st_mode):
                 return self._failed(path, "it is no regular file", len(data))
             mode = stat.S_IMODE(found.st_mode)
@@ -268,7 +292,7 @@ class SheetStore:
 
     def _failed(self, path: Path, why: str, size: int) -> SaveResult:
         folder = files.writable_folder(self._other_folders(path.parent), size)
-        elsewhere = _free_name(folder, path.name or DEFAULT_NAME) if folder is not None else None
+        elsewhere = _free_name(folder, path.name or self._default_name) if folder is not None else None
         return SaveResult(SaveStatus.FAILED, path, f"{path} could not be written: {why}", elsewhere=elsewhere)
 
     def _other_folders(self, not_here: Path) -> Iterator[Path]:

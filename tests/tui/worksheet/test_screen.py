@@ -21,7 +21,7 @@ from hangview.tui.worksheet.paper_view import Paper
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
 from hangview.tui.worksheet.screen import WorksheetScreen
 from hangview.worksheet import Mark, from_markdown, prefill, to_markdown
-from hangview.worksheet.store import DEFAULT_NAME, SheetStore
+from hangview.worksheet.store import SheetStore
 from tests.support.incidents import eight_in_five_groups, four_ranks, missing_dump
 from tests.tui.screens import screen_text
 from tests.tui.worksheet.host import Host
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from hangview.incident import Incident
 
+#: Where a worksheet of the folder run-4711 is saved unless told otherwise.
+DEFAULT_NAME = "hangview-worksheet-run-4711.md"
 INCIDENT = four_ranks()
 OTHER = replace(missing_dump(), paths=INCIDENT.paths)
 
