@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.schema import CellState
 from hangview.tui.actions import ACTIONS, Where
 from hangview.tui.glyphs import GLYPHS
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, line, pad
 from hangview.tui.search import GRAMMAR
+from hangview.tui.text.glossary import FILES, HEADS, KINDS, SIDES, STATES, WORDS, file_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hangview.tui.actions import Action
 
-_WORDS = (
-    ("lead", "a rank to look at first: others wait for it and it waits for nobody; where to look, not who is at fault"),
-    ("waiting", "a rank that only waits for others"),
-    ("lane", "a group's collectives, or its sends from one rank to another"),
-    ("seq", "the position inside one group's lane; not a training step"),
-    ("requested, started, completed", "the host asked, the device began, the device ended"),
-    ("not requested", "the only cell that is evidence of absence; all other cells without a record say why there is none"),
-)
 _MARKS = (
     ("!", "lead: look here first"),
     ("s", "stands still here, no rank named"),
@@ -47,12 +41,14 @@ def help_lines(*, ascii_only: bool, live: LiveKeys = USUAL, pane: Where = Where.
     lines += [line(("cells", Tone.HEAD))]
     for code, glyph in GLYPHS.items():
         shown = glyph.ascii if ascii_only else glyph.unicode
-        lines.append(line("  ", (pad(shown if code else "(blank)", 10), Tone.STRONG), glyph.word))
+        sign = (pad(shown if code else "(blank)", 10), Tone.STRONG)
+        means = STATES[CellState(code)] if code in STATES else ""
+        lines.append(line("  ", sign, pad(glyph.word, 16) if means else glyph.word, (means, Tone.DIM), hang=28))
     lines.append(
         line("  zoomed out and in the map, the worst cell of a block is drawn; underlined: known from the rank's log", hang=2)
     )
     lines += [BLANK, line(("signs before groups and ranks", Tone.HEAD))]
-    lines += [line("  ", (pad(sign, 10), Tone.STRONG), what) for sign, what in _MARKS]
+    lines += [line("  ", (pad(sign, 10), Tone.STRONG), what, hang=12) for sign, what in _MARKS]
     lines.append(BLANK)
     everywhere = (each for each in ACTIONS if set(each.where) & {Where.EVERYWHERE, Where.ALWAYS})
     lines += _section("everywhere", everywhere, live)
@@ -63,9 +59,18 @@ def help_lines(*, ascii_only: bool, live: LiveKeys = USUAL, pane: Where = Where.
     lines += _section("while typing a search or a filter", (each for each in ACTIONS if Where.PROMPT in each.where), live)
     lines += [line(("what can be searched for", Tone.HEAD))]
     lines += [line("  ", (pad(typed, 24), Tone.STRONG), what, hang=26) for typed, what in GRAMMAR]
-    lines += [BLANK, line(("words", Tone.HEAD))]
-    lines += [line("  ", (pad(word, 31), Tone.STRONG), what, hang=33) for word, what in _WORDS]
-    return tuple(lines)
+    lines += [BLANK, *_words("words", WORDS)]
+    lines += _words("what stands first", HEADS)
+    lines += _words("where it hangs", {f"{side.value} side": what for side, what in SIDES.items()})
+    lines += _words("kinds of finding", {kind.words: what for kind, what in KINDS.items()})
+    lines += _words("what became of a file", {file_word(status): what for status, what in FILES.items()})
+    return tuple(lines[:-1])
+
+
+def _words(title: str, table: Mapping[str, str]) -> list[Line]:
+    """A heading and its words, with a blank line behind them."""
+    rows = [line("  ", (pad(word, 28), Tone.STRONG), what, hang=30) for word, what in table.items()]
+    return [line((title, Tone.HEAD)), *rows, BLANK]
 
 
 def _section(title: str, actions: Iterable[Action], live: LiveKeys) -> list[Line]:

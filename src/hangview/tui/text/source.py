@@ -11,11 +11,11 @@ from hangview.text import count, name_ranks, natural, size
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, field, item, line
 from hangview.tui.text.common import missing_groups
+from hangview.tui.text.glossary import file_word
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
 
-_WHILE_WATCHING = {SourceStatus.GROWING: "being written", SourceStatus.UNFINISHED: "being written or cut"}
 _BAD = (SourceStatus.REFUSED, SourceStatus.UNREADABLE, SourceStatus.EMPTY, SourceStatus.CUT)
 
 
@@ -70,7 +70,7 @@ def _word(source: Source) -> str:
     """Its status in words. Until a look has come to a file it is only still to be read, whoever writes it."""
     if source.reason == NOT_READ_YET:
         return NOT_READ_YET
-    return _WHILE_WATCHING.get(source.status) or source.status.value.replace("_", " ")
+    return file_word(source.status)
 
 
 def _reason(source: Source) -> str:
