@@ -70,11 +70,46 @@ async def test_details_80x24(both, screen):
         assert screen_text(app) == screen
 
 
-async def test_in_the_smallest_terminal_the_list_and_the_call_have_a_line_each(both):
-    async with showing(both, (40, 12)) as (app, _):
-        assert app.main.groups.size.height >= 1
-        assert app.main.prose("call").size.height >= 1
-        assert "# differs" in screen_text(app)
+@pytest.mark.parametrize("size", [(40, 12), (44, 14), (60, 16), (80, 17)])
+async def test_in_a_small_terminal_list_and_call_take_turns(both, size):
+    """Each has all the lines that are there, and names whole at their ends; frames around one line told nothing."""
+    async with showing(both, size) as (app, pilot):
+        rows = screen_text(app).splitlines()
+        assert "DATA_PARALLEL_GROUP[1,3,5,7]" in next(row for row in rows if row.startswith("│#"))
+        assert app.main.groups.size.height >= 5
+        assert not app.main.pane("call").region.height
+        await pilot.press("enter")
+        await pilot.pause()
+        assert focused(app) == "call"
+        assert app.main.prose("call").size.height >= 5
+        assert "size × dtype" in screen_text(app)
+        assert not app.main.groups.region.height
+        await pilot.press("tab")
+        await pilot.pause()
+        assert focused(app) == "groups"
+        await pilot.press("tab", "enter")
+        await pilot.pause()
+        assert (focused(app), app.main.level) == ("a", 1)
+        assert app.main.prose("a").size.height >= 5
+        await pilot.press("tab", "enter")  # down in B, and still in B
+        await pilot.pause()
+        assert (focused(app), app.main.level) == ("b", 2)
+        assert "tab: A" in screen_text(app)
+        assert "ENTRY" in screen_text(app)
+        await pilot.press("escape", "escape", "escape")
+        await pilot.pause()
+        assert (focused(app), app.main.level) == ("groups", 0)
+        assert "?:help" in screen_text(app)
+
+
+async def test_a_terminal_that_grows_shows_both_again(both):
+    async with showing(both, (40, 12)) as (app, pilot):
+        await pilot.press("enter")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert app.main.groups.size.height >= 3
+        assert app.main.prose("call").size.height >= 5
+        assert "# differs" in screen_text(app)  # in a word again
 
 
 @pytest.mark.parametrize("width", range(52, 76, 4))

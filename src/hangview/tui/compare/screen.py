@@ -23,7 +23,7 @@ from hangview.tui.compare.words import (
     step_text,
     title_line,
 )
-from hangview.tui.layout import BOTH, SMALLEST, too_small
+from hangview.tui.layout import SMALLEST, too_small
 from hangview.tui.live import live_keys
 from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
@@ -38,7 +38,7 @@ from hangview.tui.worksheet.bindings import key_line
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.events import Resize
+    from textual.events import DescendantFocus, Resize
     from textual.widget import Widget
 
     from hangview.compare.standing import GroupStanding
@@ -50,9 +50,11 @@ if TYPE_CHECKING:
 
 #: From this width on the list stands beside the call, from this height on the banner has a line for each set.
 BESIDE, TALL = 110, 34
+#: Below this height the answer stands alone above the panes; with fewer lines than this for panes one is shown at a time.
+LOW, TURNS = 16, 14
 #: The key of the item that is about the sets as a whole.
 SETS = "sets"
-_FOOTER = ("next_difference", "details", "next_pane", "help", "previous_difference", "back", "leave")
+_FOOTER = ("next_difference", "help", "details", "next_pane", "previous_difference", "back", "leave")
 
 
 def footer() -> tuple[Action, ...]:
@@ -76,6 +78,8 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         self.number: int | None = None  #: the difference that is shown
         self.order: dict[int, GroupStanding] = {}
         self._reading = "reading"
+        self._turn = "groups"  #: the pane that is shown where there is room for one alone
+        self._listed = 0  #: the width that the list was made for
 
     def compose(self) -> ComposeResult:
         yield ProseView(id="banner")
@@ -122,12 +126,21 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         self.both = both
         found = standings(both.comparison)
         self.order = {each.pair: each for each in found}
-        whole = Choice(SETS, (line(("  both sets and their conditions", Tone.DIM)),))
-        self.groups.choose_from((whole, *(Choice(each.pair, (group_line(both.comparison, each),)) for each in found)))
+        self._fill_list()
         self.number = 0 if both.comparison.differences else None
         if found:
             self.groups.choose(found[0].pair)
         self.show_all()
+
+    def _fill_list(self) -> None:
+        """The list for its width."""
+        if self.both is None:
+            return
+        self._listed = width = max(20, (self.size.width if self.stacked else self._list_width) - 2)
+        whole = Choice(SETS, (line(("  both sets and their conditions", Tone.DIM)),))
+        comparison = self.both.comparison
+        rows = (Choice(each.pair, (group_line(comparison, each, width),)) for each in self.order.values())
+        self.groups.choose_from((whole, *rows))
 
     def show_all(self) -> None:
         """Everything, after anything has changed."""
@@ -141,13 +154,15 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         if self.both is None:
             word = ("NOT READ  ", Tone.UNKNOWN) if self.trouble else ("READING  ", Tone.KEY)
             text = self.trouble or f"no answer yet: {self._reading}"
-            view.show((title_line(self.paths), line(word, text, hang=10)))
+            view.show((title_line(self.paths, width), line(word, text, hang=10)))
             return
-        tall = self.size.height >= TALL
-        lines = answer_lines(self.both.comparison, sides=tall)
-        most = (3, 2, 2, 2) if tall else (2, 1)
+        tall, low = self.size.height >= TALL, self.size.height < LOW
+        lines = answer_lines(self.both.comparison, sides=tall)[: 1 if low else None]
+        most = (3, 2, 2, 2) if tall else (2,) if low else (2, 1)
         room = width - 2 if self.ascii else width  # "…" takes three cells there
-        view.show((title_line(self.paths), *(shorten_to(each, room, rows) for each, rows in zip(lines, most, strict=True))))
+        view.show(
+            (title_line(self.paths, room), *(shorten_to(each, room, rows) for each, rows in zip(lines, most, strict=True)))
+        )
 
     def show_group(self) -> None:
         """The call where the chosen group parts, or what lies below it."""
@@ -200,6 +215,20 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         else:
             self.prose("status").show((line(f"{count(len(comparison.differences), 'difference')} in all"),))
 
+    @property
+    def stacked(self) -> bool:
+        """Whether panes stand above each other."""
+        return self.size.width < BESIDE
+
+    @property
+    def _list_width(self) -> int:
+        return min(56, self.size.width // 3)
+
+    @property
+    def turns(self) -> bool:
+        """Whether there is room for one pane alone: they take turns, with tab and on the way down and back."""
+        return self.stacked and self.size.height - self.prose("banner").rows_needed(self.size.width) - 2 < TURNS
+
     def share_out(self) -> None:
         """Sizes of the panes for this terminal."""
         width, height = self.size
@@ -213,17 +242,24 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
             return
         rows = banner.rows_needed(width)
         banner.styles.height = rows
-        stacked = width < BESIDE
+        stacked, turns = self.stacked, self.turns
         self.query_one("#main").set_class(stacked, "-stacked")
         groups = self.pane("groups")
         # Below the call two texts need the room: the list comes back when it is left.
-        groups.display = not (stacked and self.level > 0)
+        groups.display = not (stacked and self.level > 0) and (not turns or self._turn == "groups")
         room = height - rows - 2
-        groups.styles.width = "1fr" if stacked else min(56, width // 3)
-        least = 5 if room >= BOTH else 3  # the call keeps a line in the smallest terminal
-        groups.styles.height = min(len(self.groups.choices) + 2, max(least, room // 3)) if stacked else "1fr"
+        groups.styles.width = "1fr" if stacked else self._list_width
+        part = stacked and not turns
+        groups.styles.height = min(len(self.groups.choices) + 2, max(5, room // 3)) if part else "1fr"
+        self.query_one("#right").display = not (turns and self._turn == "groups")
         self.pane("call").display = self.level == 0
         self.query_one("#below").display = self.level > 0
+        for name, other in (("groups", "call"), ("call", "groups"), ("a", "B"), ("b", "A")):
+            if name in ("a", "b"):
+                self.pane(name).display = not turns or self._turn == name
+            self.pane(name).say_hint(f"{self.key('next_pane')}: {other}" if turns else "")
+        if self._listed != max(20, (width if stacked else self._list_width) - 2):
+            self._fill_list()
         keys = key_line(footer(), width, live=live_keys(self.app))
         self.prose("keys").show((keys,))
 
@@ -232,7 +268,26 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         self.show_banner()
         self.share_out()
 
+    def _turn_to(self, name: str) -> None:
+        """The focus to a pane, which is shown for it."""
+        self._turn = name
+        self.share_out()
+        self.query_one(f"#{name}").focus()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        name = event.widget.id
+        if name in ("groups", "call", "a", "b") and name != self._turn:
+            self._turn = name
+            self.share_out()
+
     # Keys
+
+    def tab(self, step: int) -> None:
+        if not self.turns:
+            super().tab(step)
+            return
+        names = ("a", "b") if self.level else ("groups", "call")
+        self._turn_to(names[1] if self._turn == names[0] else names[0])
 
     def action_next_difference(self) -> None:
         self._step(1)
@@ -264,8 +319,10 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
 
     def action_details(self) -> None:
         if self.both is None:
-            return
-        if self.chosen is None:
+            self.say("nothing to look at yet: files are being read")
+        elif self.turns and self._turn == "groups":
+            self._turn_to("call")
+        elif self.chosen is None:
             self.prose("call").focus()
         elif self.level == len(LEVELS):
             self.say(f"this is the last level: {self.key('back')} goes back up")
@@ -274,8 +331,13 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
 
     def _go_to_level(self, level: int) -> None:
         self.level = level
+        if self.turns:
+            self._turn = "call" if not level else self._turn if self._turn in ("a", "b") else "a"
         self.share_out()
         self.show_group()
+        if self.turns:
+            self._turn_to(self._turn)
+            return
         focused = self.focused
         if focused is None or not focused.is_on_screen or not _displayed(focused):
             (self.prose("a") if level else self.groups).focus()
@@ -287,8 +349,8 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
     def go_back(self) -> bool:
         if self.level > 0:
             self._go_to_level(self.level - 1)
-        elif self.focused is not self.groups:
-            self.groups.focus()
+        elif self._turn != "groups" or self.focused is not self.groups:
+            self._turn_to("groups")
         else:
             return False
         return True

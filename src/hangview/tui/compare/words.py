@@ -27,6 +27,7 @@ from hangview.compare.standing import Standing
 from hangview.incident import COLLECTIVE
 from hangview.text import name_ranks
 from hangview.tui.prose import BLANK, Line, Span, Tone, line, pad, wrap
+from hangview.tui.titles import cut_middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,13 +51,21 @@ MARKS: dict[Standing, tuple[str, Tone]] = {
 WORD = max(map(len, Standing)) + 2
 #: Columns of an aspect's name, with the sign before it.
 NAME = 16
+#: Columns from which on A and B stand side by side, and from which on a group's standing is said in a word.
+SIDE_BY_SIDE = 52
+WORDS_FROM = 44
 _TONES = {"answer": Tone.STRONG, "head": Tone.HEAD, "lead": Tone.LEAD, "warn": Tone.WAITING, "quiet": Tone.DIM}
 _ANSWERS = {Outcome.DIFFERENT: Tone.LEAD, Outcome.SAME: Tone.GOOD, Outcome.NOTHING: Tone.UNKNOWN}
 
 
-def title_line(paths: Sequence[str]) -> Line:
-    """``hangview compare  A run-1 · B run-2``."""
-    return line(("hangview compare", Tone.STRONG), f"  A {paths[0]} · B {paths[1]}")
+def title_line(paths: Sequence[str], width: int = 1000) -> Line:
+    """``hangview compare  A run-1 · B run-2``, in ``width`` cells of paths that need not be whole."""
+    full = line(("hangview compare", Tone.STRONG), f"  A {paths[0]} · B {paths[1]}")
+    if full.width <= width:
+        return full
+    room = max(4, (width - len("compare  A  · B ")) // 2)
+    a, b = (cut_middle(path, room) for path in paths)
+    return line(("compare", Tone.STRONG), f"  A {a} · B {b}")
 
 
 def answer_lines(comparison: Comparison, *, sides: bool) -> Prose:
@@ -70,10 +79,11 @@ def answer_lines(comparison: Comparison, *, sides: bool) -> Prose:
     return tuple(line((pad(name, column), tone), (text, look), hang=column) for name, tone, text, look in rows)
 
 
-def group_line(comparison: Comparison, each: GroupStanding) -> Line:
-    """``# differs       dp_0``."""
+def group_line(comparison: Comparison, each: GroupStanding, width: int = 1000) -> Line:
+    """``# differs       dp_0``; in a narrow list the sign alone stands for the word, and of a long name the ends stay."""
     sign, tone = MARKS[each.standing]
-    return line((f"{sign} {pad(each.standing, WORD)}", tone), comparison.groups[each.pair].label)
+    head = f"{sign} " if width < WORDS_FROM else f"{sign} {pad(each.standing, WORD)}"
+    return line((head, tone), cut_middle(comparison.groups[each.pair].label, max(4, width - len(head))))
 
 
 def step_text(comparison: Comparison, number: int) -> str:
@@ -121,7 +131,10 @@ def group_lines(both: Both, each: GroupStanding, number: int | None, width: int)
     if call is not None:
         aspects = call_aspects(both.a, both.b, pair, *call, difference)
         head = f"call {call[1]:,}" if number is not None else f"newest: {call[1]:,}"
-        lines += columns((head, Tone.DIM), (("A", Tone.KEY),), (("B", Tone.KEY),), width)
+        if width < SIDE_BY_SIDE:
+            lines.append(line((head, Tone.DIM)))
+        else:
+            lines += columns((head, Tone.DIM), (("A", Tone.KEY),), (("B", Tone.KEY),), width)
         for aspect in aspects:
             sign, tone = ("# ", Tone.LEAD) if aspect.differs else ("  ", Tone.PLAIN)
             short = all(len(values) == 1 for values in (aspect.a, aspect.b)) and aspect.name != "state"
@@ -154,6 +167,12 @@ def _values(values: Sequence[Value], tone: Tone, *, ranks: bool) -> tuple[tuple[
 
 def columns(name: tuple[str, Tone], a: Iterable[tuple[str, Tone]], b: Iterable[tuple[str, Tone]], width: int) -> list[Line]:
     """A name and two columns of texts, each wrapped in its own; rows of at most ``width`` cells."""
+    a, b = tuple(a), tuple(b)
+    if width < SIDE_BY_SIDE and a == b:
+        return wrap((line(name, " ", *a[:1], hang=4), *(line(("    ", Tone.PLAIN), each, hang=4) for each in a[1:])), width)
+    if width < SIDE_BY_SIDE:
+        told = [line(("  " + side, Tone.KEY), text, hang=4) for side, texts in (("A ", a), ("B ", b)) for text in texts]
+        return [line(name), *wrap(told, width)]
     each = max(8, (width - NAME - 2) // 2)
     left, right = (wrap((line(text, hang=2) for text in texts), each) for texts in (a, b))
     rows = []

@@ -97,7 +97,7 @@ def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
         name = name if disagree(sides) else side.op
         tone = Tone.LEAD if not side.reference else Tone.PLAIN
         head = pad(name, 10) + pad(f"{len(side.ranks):,} of {total:,}", 9)
-        lines.append(line((head, tone), (pad(asked[number], column), tone), name_ranks(side.ranks, 12), hang=19))
+        lines.append(line((head, tone), (pad(f"{asked[number]} ", column), tone), name_ranks(side.ranks, 12), hang=19))
     if not clear:
         lines.append(line(("no side is the majority: no rank is named", Tone.UNKNOWN), hang=2))
     return lines
