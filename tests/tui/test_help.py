@@ -20,7 +20,8 @@ async def test_sections_are_gone_through_and_come_round(size):
         heads = [row.text for row in view.laid() if row.spans and row.spans[0].tone is Tone.HEAD]
         assert heads[0] == "here, in the grid"
         assert {"words", "kinds of finding", "what became of a file"} <= set(heads)
-        seen, tops = [], []
+        seen: list[str] = []
+        tops: list[int] = []
         while not tops or view.topmost:
             tops.append(view.topmost)
             rows = range(view.topmost, view.topmost + view.size.height)

@@ -9,30 +9,32 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from hangview.replacing import replacing
+from hangview.worksheet.failures import Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 _WORDS = {
-    errno.ENOSPC: "no space left on the disk",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EROFS: "the file system is read-only",
-    errno.EACCES: "no permission to write there",
-    errno.EPERM: "no permission to write there",
-    errno.ENOENT: "the folder does not exist",
-    errno.ENOTDIR: "a part of the path is no folder",
-    errno.EISDIR: "it is a folder",
-    errno.ENAMETOOLONG: "the name is too long",
-    errno.ESTALE: "the network file system lost it",
-    errno.EIO: "the disk reports an error",
-    errno.ELOOP: "its links lead in a circle",
+    errno.ENOSPC: "no_space",
+    errno.EDQUOT: "quota",
+    errno.EROFS: "read_only",
+    errno.EACCES: "no_permission",
+    errno.EPERM: "no_permission",
+    errno.ENOENT: "no_folder",
+    errno.ENOTDIR: "part_no_folder",
+    errno.EISDIR: "it_is_folder",
+    errno.ENAMETOOLONG: "long_name",
+    errno.ESTALE: "stale",
+    errno.EIO: "disk_error",
+    errno.ELOOP: "circle",
 }
 
 
 def reason(error: OSError) -> str:
     """Why a file could not be read or written, without its name."""
-    return _WORDS.get(error.errno or 0) or error.strerror or "it could not be written"
+    known = _WORDS.get(error.errno or 0)
+    return Said(known) if known else error.strerror or Said("not_written")
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangview.worksheet import drafts, files
+from hangview.worksheet.failures import Said
 from hangview.worksheet.markdown import from_markdown, is_worksheet, to_markdown
 
 if TYPE_CHECKING:
@@ -165,14 +166,14 @@ class SheetStore:
                     files.private_folder(base)
                     self._write_draft(path, data)
                 except OSError as error:
-                    problem = problem or f"{files.reason(error)}: {path.parent}"
+                    problem = problem or Said("in_folder", why=files.reason(error), folder=path.parent)
                     continue
                 self._revision = self._revision if revision is None else revision
                 if not place:
                     self._drop_others(path)
-                message = f"the draft is kept in {path.parent}; where it belongs, {problem}" if problem else ""
+                message = Said("draft_elsewhere", folder=path.parent, why=problem) if problem else ""
                 return DraftResult(True, path, message)
-            return DraftResult(False, None, f"the draft is NOT kept, save the worksheet to another place: {problem}")
+            return DraftResult(False, None, Said("draft_not_kept", why=problem))
 
     def _begin_new(self) -> None:
         """Leave the draft that is being written as it is; the next one gets a file of its own."""
@@ -196,7 +197,7 @@ class SheetStore:
         """Delete a draft; "" or why it could not be. One that is open elsewhere stays."""
         with self._guard:
             if drafts.is_locked(draft.path):
-                return "it is open in another hangview"
+                return Said("open_elsewhere")
             try:
                 drafts.remove_draft(draft.path)
             except OSError as error:
@@ -261,9 +262,9 @@ class SheetStore:
             pass
         else:
             if stat.S_ISDIR(found.st_mode):
-                return SaveResult(SaveStatus.FAILED, path, f"{path} is a folder", elsewhere=path / self._default_name)
+                return SaveResult(SaveStatus.FAILED, path, Said("is_folder", path=path), elsewhere=path / self._default_name)
             if not stat.S_ISREG(found.st_mode):
-                return self._failed(path, "it is no regular file", len(data))
+                return self._failed(path, Said("not_regular"), len(data))
             mode = stat.S_IMODE(found.st_mode)
             current = target.read_bytes()
         if current == data:
@@ -293,7 +294,7 @@ class SheetStore:
     def _failed(self, path: Path, why: str, size: int) -> SaveResult:
         folder = files.writable_folder(self._other_folders(path.parent), size)
         elsewhere = _free_name(folder, path.name or self._default_name) if folder is not None else None
-        return SaveResult(SaveStatus.FAILED, path, f"{path} could not be written: {why}", elsewhere=elsewhere)
+        return SaveResult(SaveStatus.FAILED, path, Said("could_not_write", path=path, why=why), elsewhere=elsewhere)
 
     def _other_folders(self, not_here: Path) -> Iterator[Path]:
         for folder in (self.cwd, Path.home(), self._state, Path(tempfile.gettempdir())):
@@ -306,16 +307,16 @@ class SheetStore:
         with self._guard:
             try:
                 if path.stat().st_size > MOST_BYTES:
-                    return OpenResult(None, path, f"{path} is too large to be a worksheet")
+                    return OpenResult(None, path, Said("too_large", path=path))
                 data = path.read_bytes()
             except OSError as error:
-                return OpenResult(None, path, f"{path} could not be read: {_read_reason(error)}")
+                return OpenResult(None, path, Said("could_not_read", path=path, why=_read_reason(error)))
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
-                return OpenResult(None, path, f"{path} is not UTF-8 text: opening it would damage it")
+                return OpenResult(None, path, Said("not_text", path=path))
             if not is_worksheet(text):
-                return OpenResult(None, path, f"{path} has no section of a worksheet")
+                return OpenResult(None, path, Said("no_section", path=path))
             self._begin_new()
             self._remember(path, data)
             return OpenResult(from_markdown(text, incident), path)
@@ -336,7 +337,7 @@ def _user_state_dir() -> Path:
 
 
 def _read_reason(error: OSError) -> str:
-    return "there is no such file" if isinstance(error, FileNotFoundError) else files.reason(error)
+    return Said("no_file") if isinstance(error, FileNotFoundError) else files.reason(error)
 
 
 def _free_name(folder: Path, name: str) -> Path:

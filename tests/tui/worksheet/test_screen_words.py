@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,12 @@ from rich.cells import cell_len
 
 from hangview.tui.prose import plain
 from hangview.tui.worksheet.bindings import key_line
+from hangview.tui.worksheet.failure_words import FAILURES as FAILURE_WORDS
 from hangview.tui.worksheet.help import sheet_help
 from hangview.tui.worksheet.keys import ACTIONS, FOOTERS, Mode
 from hangview.tui.worksheet.screen_words import ENGLISH, KOREAN, SCREEN_WORDS, words_of
+from hangview.worksheet import prefill
+from hangview.worksheet.failures import FAILURES, Said
 from hangview.worksheet.languages import LANGUAGES
 from hangview.worksheet.store import SheetStore
 from tests.support.incidents import eight_in_five_groups
@@ -114,3 +118,61 @@ async def test_the_frames_of_korean_dialogs_are_straight(tmp_path, keys):
 async def test_the_modes_are_korean(tmp_path):
     assert (await pressed(tmp_path, ""))[-1].startswith("[명령]  s:저장")
     assert (await pressed(tmp_path, "tab"))[-1].startswith("[입력]")
+
+
+@pytest.mark.parametrize("code", sorted(FAILURE_WORDS))
+def test_every_failure_has_words_in_every_language(code):
+    table = FAILURE_WORDS[code]
+    assert table.keys() == FAILURES.keys()
+    for key, text in table.items():
+        assert places(text) == places(FAILURES[key]), key
+        assert text != FAILURES[key] or not re.sub(r"{\w+}|[: ]", "", text), key
+    assert {*FAILURE_WORDS, "en"} == set(LANGUAGES)
+
+
+def test_a_failure_is_told_down_to_its_reason_and_english_stays_english():
+    why = Said("in_folder", why=Said("no_space"), folder="/home/kim")
+    told = Said("draft_not_kept", why=why)
+    assert told == "the draft is NOT kept, save the worksheet to another place: no space left on the disk: /home/kim"
+    assert KOREAN.tell(told) == "초안이 보관되지 않는다, 기록지를 다른 곳에 저장해야 한다: 디스크에 남은 공간이 없다: /home/kim"
+    assert ENGLISH.tell(told) == told
+    assert KOREAN.tell("Structure needs cleaning") == "Structure needs cleaning"  # the system's own words
+
+
+def test_all_that_a_disk_can_do_is_told_in_korean(tmp_path):
+    """Whatever the store answers: no sentence of ours is left in English."""
+    store = SheetStore(state_dir=tmp_path / "state", fallback_dir=tmp_path / "other", cwd=tmp_path)
+    incident = eight_in_five_groups()
+    sheet = prefill(incident, language="ko")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bytes.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "list.md").write_text("milk\n")
+    (tmp_path / "state").write_text("")
+    told = [
+        store.save(sheet, "folder").message,
+        store.save(sheet, "gone/place.md").message,
+        store.keep(sheet, incident).message,
+    ]
+    (tmp_path / "other").rename(tmp_path / "away")
+    (tmp_path / "other").write_text("")
+    told.append(
+        SheetStore(state_dir=tmp_path / "state", fallback_dir=tmp_path / "other", cwd=tmp_path).keep(sheet, incident).message
+    )
+    told += [store.open(name).message for name in ("missing.md", "bytes.md", "list.md")]
+    for message in told:
+        korean = KOREAN.tell(message)
+        assert re.search("[가-힣]", korean), message
+        assert not re.search(r"\b(is|not|the|could|no)\b", korean.replace(str(tmp_path), "")), korean
+
+
+async def test_a_failed_save_is_said_in_korean_on_the_screen(tmp_path):
+    store = SheetStore(state_dir=tmp_path / "state", fallback_dir=tmp_path / "other", cwd=tmp_path)
+    app = Host(store, eight_in_five_groups(), language="ko")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("s")
+        await pilot.press(*["backspace"] * 60, *"gone/x.md", "enter")
+        await pilot.pause()
+        shown = " ".join("\n".join(rows(app)).split())
+        assert "폴더가 없다" in shown
+        assert "does not exist" not in shown

@@ -8,11 +8,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from hangview.worksheet.failures import Said
 from hangview.worksheet.files import reason
 
 
 class EditorError(Exception):
-    """The editor could not be used; the message says why in one line."""
+    """The editor could not be used; ``said`` says why in one line."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 def editor_command() -> list[str]:
@@ -21,7 +26,7 @@ def editor_command() -> list[str]:
         try:
             command = shlex.split(os.environ.get(name, ""))
         except ValueError as error:
-            raise EditorError(f"${name} cannot be understood: {error}") from error
+            raise EditorError(Said("editor_setting", name=name, why=error)) from error
         if command:
             return command
     return ["vi"]
@@ -40,17 +45,17 @@ def edit(text: str) -> str:
             file.write(text)
         path = Path(file.name)
     except OSError as error:
-        raise EditorError(f"no temporary file for the editor: {reason(error)}") from error
+        raise EditorError(Said("editor_file", why=reason(error))) from error
     try:
         code = subprocess.run([*command, str(path)], check=False).returncode
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise EditorError(f"{command[0]} cannot be started: {error.strerror}") from error
+        raise EditorError(Said("editor_start", command=command[0], why=error.strerror)) from error
     if code:
-        raise EditorError(f"{command[0]} ended with {code}; what it wrote is in {path}")
+        raise EditorError(Said("editor_ended", command=command[0], code=code, path=path))
     try:
         after = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise EditorError(f"what {command[0]} left in {path} cannot be read") from error
+        raise EditorError(Said("editor_left", command=command[0], path=path)) from error
     path.unlink(missing_ok=True)
     return after if text.endswith("\n") else after.removesuffix("\n")

@@ -89,7 +89,7 @@ class DraftDialog(Dialog[str]):
             return
         result = self._session.open(draft.saved_to)
         if result.sheet is None:
-            self._message.show((line((result.message, Tone.LEAD)),))
+            self._message.show((line((self.words.tell(result.message), Tone.LEAD)),))
         else:
             self.dismiss(self.words("opened", path=result.path))
 
@@ -99,7 +99,7 @@ class DraftDialog(Dialog[str]):
             return
         problem = self._session.store.discard(draft)
         if problem:
-            self._message.show((line((self.words("draft.not_deleted", why=problem), Tone.LEAD)),))
+            self._message.show((line((self.words("draft.not_deleted", why=self.words.tell(problem)), Tone.LEAD)),))
             return
         at = self._drafts.index(draft)
         self._drafts.remove(draft)

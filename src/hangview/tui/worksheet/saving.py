@@ -151,4 +151,4 @@ class OpenDialog(Dialog[OpenResult]):
         if result.sheet is not None:
             self.dismiss(result)
         else:
-            self._message.show((line((result.message, Tone.LEAD)),))
+            self._message.show((line((self.words.tell(result.message), Tone.LEAD)),))

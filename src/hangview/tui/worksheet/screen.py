@@ -92,7 +92,7 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
         problem = self._flush_soon()
         if self.session.sheet is before:
             return self.words("in_already", label=label)
-        return self.words("sent", label=label) + (f"; {problem}" if problem else "")
+        return self.words("sent", label=label) + (f"; {self.words.tell(problem)}" if problem else "")
 
     def flush(self) -> str:
         """Keep the draft now. "" when it is kept, or nothing has to be; else why it is not, or where else it is.
@@ -208,9 +208,10 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
     def _heed(self, result: DraftResult | None) -> None:
         if result is None:
             return
-        if result.message and result.message != self._draft_word:
+        message = self.words.tell(result.message)
+        if message and message != self._draft_word:
             self.unsay()  # it stands above the form for as long as it is so
-        self._draft_word = result.message
+        self._draft_word = message
         self._show_lines()
 
     # Keys
@@ -226,7 +227,7 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
         self.app.pop_screen()
         below = self.app.screen
         if problem and isinstance(below, Saying):
-            below.say(problem)
+            below.say(self.words.tell(problem))
 
     def action_next_field(self) -> None:
         self.form.step(1)
@@ -357,7 +358,7 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
             with self.app.suspend():
                 text = edit(field.value if at.kind is FieldKind.LINE else field.typed)
         except EditorError as error:
-            self.say(str(error))
+            self.say(self.words.tell(error.said))
         except SuspendNotSupported:
             self.say(self.words("no_editor_here"))
         else:

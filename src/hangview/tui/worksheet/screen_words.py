@@ -1,7 +1,8 @@
 """The screen's own words around the worksheet, in each of the worksheet's languages: key line, modes, dialogs, notices, help.
 
-The words on the sheet itself are in :mod:`hangview.worksheet.languages`. What the system says when something fails and
-what the evidence says stay as they are. A key with ``.one`` beside it is for more than one of something.
+The words on the sheet itself are in :mod:`hangview.worksheet.languages`, why something fails in
+:mod:`hangview.tui.worksheet.failure_words`; what the system itself and what the evidence say stays as it is. A key
+with ``.one`` beside it is for more than one of something.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from hangview.tui.worksheet.failure_words import tell
 from hangview.tui.worksheet.keys import ACTIONS
 from hangview.worksheet.store import SaveStatus
 
@@ -265,10 +267,14 @@ class ScreenWords:
         """What an action does, for the help."""
         return self.table.get(f"does {action.id}", action.help)
 
+    def tell(self, message: str) -> str:
+        """Why something did not work; what the system itself says stays as it says it."""
+        return tell(self.code, message)
+
     def result(self, result: SaveResult, blanks: int) -> str:
-        """What became of a save. Why it failed stays as the system says it."""
+        """What became of a save."""
         if result.status is SaveStatus.FAILED:
-            return result.message
+            return self.tell(result.message)
         said = self(f"result.{result.status}", path=result.path)
         if result.status is SaveStatus.SAVED:
             said += self.count("result.left", blanks) if blanks else ""
