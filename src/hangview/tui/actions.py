@@ -86,7 +86,7 @@ ACTIONS: tuple[Action, ...] = (
         "unfold",
         ("u",),
         "unfold",
-        "a row for every rank, or equal ranks in one row again; in the list of files a line for every file",
+        "a row for each rank, or equal ranks in one row again; in the list of files a line for each file",
         footer=9,
     ),
     Action("zoom_out", ("minus",), "zoom out", "more seqs in a column, until the whole lane fits"),

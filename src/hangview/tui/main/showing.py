@@ -282,7 +282,9 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             extra.append("unfolded")
         name = (group.called if len(folded) <= 16 else group.label) if group else "?"  # where its ranks stand beside it
         said = [name, *extra, members + inferred, kind]
-        self.say_keyed("grid", tuple(" · ".join(said[:most]) for most in range(len(said), len(extra), -1)))
+        forms = [" · ".join(said[:most]) for most in range(len(said), len(extra), -1)]
+        bare = [each.partition(" · ")[0] + "]" if each.startswith("[only ") else each for each in extra]  # without the key
+        self.say_keyed("grid", (*forms, " · ".join([name, *bare]), " · ".join(bare or [name])))
         self._show_legend(plane)
 
     def _say_rows(self, position: str) -> None:
