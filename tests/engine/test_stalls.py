@@ -292,3 +292,27 @@ def test_a_coalesced_call_against_a_plain_one_is_another_operation():
     found = stall(1, *(parts(r, 4, 8) for r in range(3)), rank(3).call("all_reduce", 1, OPEN, size=12)).mismatch
     assert found is not None
     assert (found.kind, found.minority) == (Kind.DIFFERENT_OP, (3,))
+
+
+# -- calls without a record, and dumps of different times ----------------------------------------------------------------
+
+
+def test_numbers_that_nobody_recorded_are_passed_over():
+    """gloo's monitored_barrier takes a number and leaves no record: after 40 the next recorded call is 43."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 40).call("all_reduce", 43) for r in range(3)]
+    found = stall(43, *dumps, rank(3, "gloo").calls("all_reduce", 1, 40))
+    assert (found.waiting, found.missing) == ((0, 1, 2), (3,))
+
+
+def test_who_waits_in_an_older_dump_of_gloo_has_been_answered():
+    """Rank 3 was written while 42 was open; the others ended 42 and 43 with it since."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 44) for r in range(3)]
+    found = stall(42, *dumps, rank(3, "gloo").calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN))
+    assert (found.waiting, found.passed) == ((3,), True)
+
+
+def test_who_waits_in_a_dump_of_the_same_time_has_not():
+    """The others' newest call is over, and may have failed for want of rank 3."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 43) for r in range(3)]
+    found = stall(43, *dumps, rank(3, "gloo").calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN))
+    assert not found.passed

@@ -330,3 +330,17 @@ def test_windows_exist_for_every_member_and_for_nobody_else():
     found = steps(*dumps)
     groups = resolve(records(*dumps)).groups
     assert sorted(found.windows) == sorted((g.id, r) for g in groups for r in g.ranks)
+
+
+def test_who_caught_a_time_out_and_went_on_proves_nothing():
+    """gloo: 42 failed after its time-out, the error was caught, and the next call was made: rank 3 was never in 42."""
+    dumps = [
+        rank(r, "gloo").calls("all_reduce", 1, 41).call("all_reduce", 42, timeout_ms=2_000).call("barrier", 43, at=42 + later)
+        for r, later in ((0, 2.0), (1, 2.0), (2, 2.1))
+    ]
+    assert window(3, *dumps, gloo(3, 1, 41)).above is NOT_REQUESTED
+    soon = [
+        rank(r, "gloo").calls("all_reduce", 1, 41).call("all_reduce", 42, timeout_ms=2_000).call("barrier", 43, at=43.0)
+        for r in range(3)
+    ]
+    assert window(3, *soon, gloo(3, 1, 41)).above is BEFORE

@@ -58,6 +58,19 @@ class Calls:
         found = self.rows.lazy().filter(_PLACE.is_in(wanted)).collect(engine="streaming")  # it holds no number for every row
         return self.detail(found.sort("group", "seq", "rank"))
 
+    def next_seqs(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """For each (group, seq) the first seq of the group from there on that anybody recorded; left out where there is none.
+
+        Some calls take a number and leave no record (gloo's monitored_barrier).
+        """
+        recorded = self.by_seq.select(_PLACE.alias("place"))["place"].to_numpy()  # ascending
+        out = {}
+        for group, seq in places:
+            at = int(np.searchsorted(recorded, group * _GROUP + seq + _SEQ))
+            if at < len(recorded) and recorded[at] // _GROUP == group:
+                out[group, seq] = int(recorded[at] % _GROUP) - _SEQ
+        return out
+
     def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
         wanted = self.entries.select("record_id", "created_ns", "completed_ns")  # first: else all columns are gathered

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: Calls that agree before the parting, and that must fit the shift after it.
 _BEFORE, _AFTER = 3, 3
 _SHARE = 0.9
+#: Others that must agree where one rank made a call more.
+_OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Shift:
     fits: int  #: calls after the parting whose call site fits the shift and not the majority
     stack: int  #: its stack at ``seq``
     majority_stack: int
+    extra: bool = False  #: at ``seq`` it alone made a call of a place that nobody else ever called from
 
 
 def shifts(calls: Calls) -> tuple[Shift, ...]:
@@ -62,7 +65,47 @@ def shifts(calls: Calls) -> tuple[Shift, ...]:
         shift = _shift(voted, majority, group, rank, start)
         if shift is not None:
             out.append(shift)
-    return tuple(out)
+    known = {(shift.group, shift.rank) for shift in out}
+    return (*out, *(extra for extra in _extras(rows, majority) if (extra.group, extra.rank) not in known))
+
+
+def _extras(rows: pl.DataFrame, majority: pl.DataFrame) -> list[Shift]:
+    """Ranks one call ahead of all others of a group, which made one call from a place of their own and are the others', one
+    number later, in all that follow.
+
+    ``fits`` may be 0: in a loop of one call site a call more looks like the same call from another line.
+    """
+    newest = rows.group_by("group", "rank").agg(pl.col("seq").max())
+    ahead = (
+        newest.group_by("group")
+        .agg(
+            rank=pl.col("rank").get(pl.col("seq").arg_max()),
+            front=pl.col("seq").max(),
+            least=pl.col("seq").min(),
+            n=pl.len(),
+            n_behind=(pl.col("seq") == pl.col("seq").max() - 1).sum(),
+        )
+        .filter((pl.col("n_behind") == pl.col("n") - 1) & (pl.col("n_behind") >= _OTHERS))
+    )
+    near = rows.join(ahead.select("group"), on="group", how="semi")
+    lone = near.group_by("group", "stack").agg(pl.len(), rank=pl.col("rank").first(), seq=pl.col("seq").first())
+    found = lone.filter(pl.col("len") == 1).join(ahead.select("group", "rank", "front"), on=["group", "rank"])
+    found = (
+        found.filter(pl.col("seq") < pl.col("front")).group_by("group", "rank").agg(pl.len(), pl.col("seq", "stack").first())
+    )
+    out = []
+    for group, rank, number, seq, stack in found.sort("group", "rank").iter_rows():
+        here = pl.col("group") == group
+        most = dict(majority.filter(here).select("seq", "majority").iter_rows())
+        mine = dict(near.filter(here & (pl.col("rank") == rank)).select("seq", "stack").iter_rows())
+        others = near.filter(here & (pl.col("rank") != rank) & (pl.col("seq") == seq))["stack"]
+        before = [s for s in mine if s < seq]
+        after = [s for s in mine if s > seq]
+        same = all(mine[s] == most.get(s) for s in before) and all(mine[s] == most.get(s - 1) for s in after)
+        if number == 1 and before and same and len(others) >= _OTHERS and others.n_unique() == 1:
+            telling = sum(s in most and mine[s] != most[s] for s in after)
+            out.append(Shift(group, rank, seq, -1, telling, stack, others[0], extra=True))
+    return out
 
 
 def _shift(voted: pl.DataFrame, majority: pl.DataFrame, group: int, rank: int, start: int) -> Shift | None:

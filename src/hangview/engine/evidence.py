@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from hangview.engine.frames import file_name, is_torch
@@ -11,8 +12,9 @@ from hangview.incident import COLLECTIVE, Evidence
 from hangview.text import count, escape, fold_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from hangview.engine.callsites import Shift
     from hangview.engine.p2p import Traffic
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Place
@@ -23,11 +25,22 @@ if TYPE_CHECKING:
 
 def user_frame(stack: Sequence[StackFrame]) -> str:
     """The innermost frame outside torch: "sync_gradients (training.py:152)"; "an unrecorded place" without stacks."""
+    return next(_told(stack), _UNRECORDED)
+
+
+def user_frames(one: Sequence[StackFrame], other: Sequence[StackFrame]) -> tuple[str, str]:
+    """The innermost frames outside torch in which two stacks differ: both may come through one helper function."""
+    pairs = zip_longest(_told(one), _told(other), fillvalue=_UNRECORDED)
+    return next(((mine, theirs) for mine, theirs in pairs if mine != theirs), (user_frame(one), user_frame(other)))
+
+
+def _told(stack: Sequence[StackFrame]) -> Iterator[str]:
     for frame in stack:
         if frame.line > 0 and not is_torch(frame) and file_name(frame) != "runpy.py":
-            return f"{escape(frame.name)} ({escape(file_name(frame))}:{frame.line})"
-    return "an unrecorded place"
+            yield f"{escape(frame.name)} ({escape(file_name(frame))}:{frame.line})"
 
+
+_UNRECORDED = "an unrecorded place"
 
 #: So many ranks get a line each; more are folded into one that names an example.
 _EACH = 8
@@ -180,6 +193,14 @@ class Telling:
                 calls = ", then ".join(f"{label} {seq}" for _, label, seq, _ in mine)
                 lines.append(Evidence(f"rank {rank}: open in the order {calls}{self.file(mine[0][3], None)}", mine[0][3]))
         return (*lines, *self._more(ranks))
+
+    def call_site(self, shift: Shift) -> Evidence:
+        """Where a rank made a call more, and where the others were at that number."""
+        window = self.windows.get((shift.group, shift.rank))
+        source = window.source if window else None
+        mine, theirs = user_frames(*(self.records.stacks[s] for s in (shift.stack, shift.majority_stack)))
+        called = f"rank {shift.rank} requested {self.groups[shift.group].label} {shift.seq} from {mine}"
+        return Evidence(f"{called}, where no other rank ever was; the others from {theirs}{self.file(source, None)}", source)
 
     def _more(self, ranks: Sequence[int]) -> tuple[Evidence, ...]:
         rest = ranks[_EACH:]

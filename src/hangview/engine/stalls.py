@@ -52,7 +52,7 @@ class Stall:
     older: tuple[int, ...]  #: of the unobserved, those whose dump is older than the others' request
     positions: Mapping[int, int]  #: rank -> place of its record in its file
     mismatch: Mismatch | None = None
-    passed: bool = False  #: some member completed this call or a later one
+    passed: bool = False  #: some member completed this call or a later one, or those who wait in it wrote older dumps than that
     rows: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     lane: str = COLLECTIVE
 
@@ -86,7 +86,7 @@ def _open_seqs(
     root of a broadcast may be done before the others come.
     """
     out: dict[int, dict[int, int]] = {}
-    ended_at: dict[tuple[int, int], list[int]] = {}
+    beyond: set[tuple[int, int]] = set()
     for group in groups:
         if group.id in calls.unjudged:
             continue
@@ -95,10 +95,10 @@ def _open_seqs(
         short = [w.newest for w in mine if w.covers and w.newest is not None]
         front = max((w.newest for w in mine if w.newest is not None), default=0)
         if short and min(short) < front:
-            first = min(short) + 1
-            ended_at[group.id, first] = [w.rank for w in mine if w.newest is not None and w.newest >= first]
+            beyond.add((group.id, min(short) + 1))
         out[group.id] = found
-    for (group_id, seq), found_rows in rows_at(calls, set(ended_at)).items():
+    ended_at = {(group_id, seq) for (group_id, _), seq in calls.next_seqs(beyond).items()}
+    for (group_id, seq), found_rows in rows_at(calls, ended_at).items():
         for row in found_rows:
             needs_all = families[row["family"]] in compare.FULL
             if needs_all and row["reading"] == CellState.ENDED and seq < out[group_id].get(row["rank"], seq + 1):
@@ -178,10 +178,12 @@ def _stall(
     family = _family(rows, families)
     done = sorted(row["rank"] for row in rows if row["reading"] in DONE and row["rank"] not in waiting)
     ahead = [r for r, newest in proved.get(group.id, {}).items() if newest >= seq and r not in waiting]
+    stale = all(windows[group.id, r].above is CellState.BEFORE_DUMP for r in waiting)
+    passed = (bool(ahead) or stale) and family in compare.FULL
     return Stall(
         group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), without.missing, without.absent,
         without.unobserved, without.older, {row["rank"]: row["position"] for row in rows},
-        mismatch(records, group, rows, calls, len(without.unobserved)), bool(ahead) and family in compare.FULL, tuple(rows),
+        mismatch(records, group, rows, calls, len(without.unobserved)), passed, tuple(rows),
     )  # fmt: skip
 
 

@@ -303,15 +303,23 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
 
 
 def _ended_well(calls: Calls) -> pl.DataFrame:
-    """group -> newest call that a rank ended before it ended another one, in whatever group (gloo: failed work raises)."""
+    """group -> newest call that a rank ended before it ended another one, in whatever group (gloo: failed work raises).
+
+    Not where its next request came only after the time-out of the call: the call may have failed, and the error been caught.
+    """
     over = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
-    ended = calls.rows.lazy().filter(over).select("group", "seq", "source", "position").collect()
+    ended = calls.rows.lazy().filter(over).select("group", "seq", "source", "position", "row").collect()
     last = ended.group_by("source").agg(last=pl.col("position").max())
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
     went_on = (
         ended.join(last, on="source").filter(pl.col("position") < pl.col("last")).join(whole, on=["group", "seq"], how="semi")
     )
-    return went_on.group_by("group").agg(pl.col("seq").max())
+    at = went_on["row"].to_numpy()
+    asked = calls.entries["created_ns"]
+    pause = asked.gather(at + 1) - asked.gather(at)  # the next record of the file: of a rank that went on there is one
+    patience = calls.entries["timeout_ms"].gather(at) * 1_000_000
+    failed = ((pause >= patience) & (patience > 0)).fill_null(value=False)
+    return went_on.filter(~failed).group_by("group").agg(pl.col("seq").max())
 
 
 def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[int, int]:
@@ -323,13 +331,9 @@ def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[i
     """
     whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full"))
     limit: dict[int, int] = dict(whole.group_by("group").agg(pl.col("seq").max()).iter_rows())
-    over = calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full"))
-    for group, seqs in over.group_by("group").agg(pl.col("seq").sort()).iter_rows():
-        if len(seqs) > 1:
-            limit[group] = max(limit.get(group, 0), seqs[-2])
     for group, seq in _ended_well(calls).iter_rows():
         limit[group] = max(limit.get(group, 0), seq)
-    unsaid = set(over["group"].to_list())
+    unsaid = set(calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full"))["group"].to_list())
     told: dict[int, list[int]] = defaultdict(list)
     members: dict[int, int] = defaultdict(int)
     for window in found.values():

@@ -192,6 +192,64 @@ def test_without_stacks_ranks_that_do_not_come_are_named():
     assert "that ranks 0-2 should have requested it: rank 3 is a call ahead of all others" in incident.findings[0].not_concluded
 
 
+def trained(number: int, *places: str) -> Dump:
+    """all_reduce from one place after the other."""
+    dump = rank(number)
+    for seq, place in enumerate(places, 1):
+        dump.call("all_reduce", seq, place=f"{place}@train.py:{ord(place[0])}")
+    return dump
+
+
+def test_a_call_that_no_other_rank_ever_made_puts_its_rank_ahead():
+    """Rank 3 validates once: from there on it is the others', one call later, as grad and loss in turn show."""
+    ahead = trained(3, "grad", "loss", "grad", "valid", "loss", "grad", "loss")
+    others = [trained(r, "grad", "loss", "grad", "loss", "grad", "loss") for r in range(3)]
+    ahead.entries[-1].update(state=0, retired=False)
+    incident = look(*others, ahead)
+    assert incident.leads == (3,)
+    (lead,) = (f for f in incident.findings if f.role is Role.LEAD)
+    assert (lead.kind, lead.seq) == (Kind.DIFFERENT_CALL_SITE, 4)
+    assert "valid (train.py:118)" in lead.summary
+
+
+def test_in_a_loop_of_one_call_site_a_call_more_may_be_the_same_call_from_another_line():
+    """Nothing tells them apart, so both are said."""
+    ahead = trained(3, "grad", "grad", "valid", "grad", "grad")
+    ahead.entries[-1].update(state=0, retired=False)
+    incident = look(*(trained(r, "grad", "grad", "grad", "grad") for r in range(3)), ahead)
+    assert incident.leads == (0, 1, 2)
+    (finding,) = incident.findings
+    assert "it may be rank 3 that is the odd one" in finding.summary
+    assert any("valid (train.py:118), where no other rank ever was" in each.text for each in finding.evidence)
+
+
+def test_a_line_of_its_own_is_no_divergence_where_nobody_waits():
+    """Rank 3 prints the loss, through a line of its own, and its dump is the newest by one call."""
+    ahead = trained(3, "grad", "loss", "grad", "print", "grad", "loss")
+    incident = look(*(trained(r, "grad", "loss", "grad", "loss", "grad") for r in range(3)), ahead)
+    assert (incident.leads, incident.findings) == ((), ())
+
+
+def test_of_one_lane_the_first_call_that_was_not_requested_is_told_first():
+    """Leaves of a gather run ahead: two wait in 6 for rank 2, the root alone in 5."""
+    root = rank(0).calls("gather", 1, 4).call("gather", 5, OPEN)
+    leaves = [rank(r).calls("gather", 1, 5).call("barrier", 6, OPEN) for r in (1, 3)]
+    incident = look(root, *leaves, rank(2).calls("gather", 1, 4))
+    assert [(f.role, f.ranks, f.seq) for f in incident.findings] == [(Role.LEAD, (2,), 5), (Role.WAITING, (2,), 6)]
+
+
+def test_a_call_of_a_group_that_the_rank_knows_is_told_before_one_of_a_group_that_it_never_used():
+    """nccl makes a communicator with the first call: who never came to the default group has no record of it."""
+    pair = Pg("7", "tp", (2, 3))
+    waits = [rank(r).call("all_reduce", 1, OPEN) for r in (0, 1)]
+    incident = look(
+        *waits, rank(2).calls("all_reduce", 1, 3, group=pair).call("all_reduce", 4, OPEN, group=pair).knows(WORLD),
+        rank(3).calls("all_reduce", 1, 3, group=pair),
+    )  # fmt: skip
+    lead = incident.findings[0]
+    assert (lead.kind, lead.ranks, lead.seq, incident.leads) == (Kind.NOT_REQUESTED, (3,), 4, (3,))
+
+
 def bare(number: int, *, repeats: int | None = None, last: int = 30) -> Dump:
     """Calls of growing size without stacks; ``repeats``: the call that a rank makes twice, so that it is one behind since."""
     dump = rank(number)

@@ -16,7 +16,7 @@ from hangview.schema import CellState
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hangview.engine.evidence import Telling
     from hangview.engine.findings.case import Quiet
@@ -31,13 +31,13 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
                 arrows[edge.on][edge.place].append(edge)
     by_primary: dict[tuple[Place, Kind], list[int]] = defaultdict(list)
     for rank, places in arrows.items():
-        primary = min(places, key=lambda p: (p[1] != COLLECTIVE, -len(places[p]), place_order(case, p)))
+        primary = _primary(case, rank, places)
         by_primary[primary, _kind_of_absence(case, rank, primary)].append(rank)
     findings: list[Finding] = []
     for (place, kind), ranks in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
         told.add(place)
         waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
-        ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by <= 0}
+        ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by <= 0 and s.fits}
         if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
             findings.extend(call_site(case, tell, ahead[r], Role.LEAD, ranks) for r in waiters)
             continue
@@ -58,6 +58,25 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             waiters = sorted({e.rank for r in short for e in arrows[r][other]})
             findings.append(_absence(case, tell, other, _kind_of_absence(case, short[0], other), short, waiters, Role.WAITING))
     return findings
+
+
+def _primary(case: Case, rank: int, places: Mapping[Place, Sequence[Edge]]) -> Place:
+    """Of the places where others wait for a rank, the one to tell first.
+
+    Of a lane its first call that the rank did not request, whoever waits in later ones. Of lanes a collective; one of a group
+    that the rank's dump knows; the one in which most wait.
+    """
+    first: dict[tuple[int, str], Place] = {}
+    waiters: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for place in sorted(places, key=lambda p: p[2]):
+        first.setdefault(place[:2], place)
+        waiters[place[:2]] |= {edge.rank for edge in places[place]}
+
+    def order(place: Place) -> tuple[bool, bool, int, tuple[int, int, str, int]]:
+        unknown = place[1] == COLLECTIVE and rank in case.stalls[place[0], place[2]].absent
+        return place[1] != COLLECTIVE, unknown, -len(waiters[place[:2]]), place_order(case, place)
+
+    return min(first.values(), key=order)
 
 
 def _parted(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> Quiet | None:
@@ -155,6 +174,10 @@ def _absence(
         summary = f"{who} requested no collective at all; {wait} {verb} in {call} for it"
     else:
         summary = f"{who} did not request {call}; {wait} {verb} for it"
+    alone = _one_ahead(case, place, ranks, waiters)
+    if alone:
+        odd = agrees(wait, "is the odd one", "are the odd ones")
+        summary += f", a call ahead of all others: it may be {wait} that {odd}"
     evidence: list[Evidence] = [*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)]
     steps = [
         f"{wait} requested {call}; the request is not over.",
@@ -172,8 +195,9 @@ def _absence(
             steps.append(f"Through these, {len(behind)} more ranks wait: {fold_ranks(behind)}.")
         unseen = case.stalls[place[0], place[2]].unobserved if place[1] == COLLECTIVE else ()
         evidence.extend(tell.unseen(place, unseen))
+        evidence.extend(tell.call_site(s) for s in case.shifts if alone and s.extra and s.group == place[0])
     kept = not_concluded(kind, who)
-    if _one_ahead(case, place, ranks, waiters):
+    if alone:
         kept += (f"that {who} should have requested it: {wait} {agrees(wait, 'is', 'are')} a call ahead of all others",)
     return Finding(
         kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.HOST, summary, tuple(evidence),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.engine.evidence import Telling, user_frame
+from hangview.engine.evidence import Telling, user_frames
 from hangview.engine.waits import Place
 from hangview.engine.words import agrees, compare_first, not_concluded, request
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -110,7 +110,8 @@ def other_apis(case: Case, tell: Telling) -> list[Finding]:
 def call_site(case: Case, tell: Telling, shift: Shift, role: Role, others: Sequence[int]) -> Finding:
     group = case.groups[shift.group]
     did = {1: "skipped a call", -1: "repeated a call"}.get(shift.by, "skipped or repeated a call")
-    mine, theirs = (user_frame(case.records.stacks[s]) for s in (shift.stack, shift.majority_stack))
+    did = "made a call that no other rank made" if shift.extra else did
+    mine, theirs = user_frames(*(case.records.stacks[s] for s in (shift.stack, shift.majority_stack)))
     who = tell.ranks((shift.rank,))
     rest = tuple(r for r in (others or group.ranks) if r != shift.rank)
     op = tell.op_of(shift.group, shift.seq)
@@ -129,6 +130,6 @@ def call_site(case: Case, tell: Telling, shift: Shift, role: Role, others: Seque
         (
             f"Before {shift.seq} {who} issued every call of {group.label} from the same place as the majority.",
             f"At {shift.seq} it is in {mine}, the majority in {theirs}.",
-            f"{shift.fits} later calls fit the majority's moved by one: it {did} just before.",
+            f"{shift.fits} later calls fit the majority's moved by one: it {did}{'' if shift.extra else ' just before'}.",
         ),
     )  # fmt: skip

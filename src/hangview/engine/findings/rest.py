@@ -43,7 +43,8 @@ def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]
         if (quiet.group, quiet.seq, quiet.mismatch.kind) not in leads
     ]
     told = {f.ranks for f in so_far if f.kind is Kind.DIFFERENT_CALL_SITE}
-    out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in case.shifts if (shift.rank,) not in told]
+    parted = (shift for shift in case.shifts if not shift.extra and (shift.rank,) not in told)
+    out += [call_site(case, tell, shift, Role.NOTE, ()) for shift in parted]
     if any(f.role is Role.LEAD for f in so_far):  # by itself it is nothing that went wrong
         out += other_apis(case, tell)
     out += [_late(case, tell, late) for late in case.late]
