@@ -133,6 +133,13 @@ def test_what_a_rank_has_behind_its_own_delay_points_at_nobody():
     assert found.sinks == ()
 
 
+def test_a_call_that_others_completed_waits_for_no_member_whose_dump_is_missing():
+    """Ranks 0 and 1 completed 42, so rank 3, of which nothing tells, had requested it too."""
+    found = graph(*(rank(r).calls("all_reduce", 1, 42) for r in (0, 1)), *alike((2,), "all_reduce", 42), lost(3))
+    assert arrows(found) == set()
+    assert ends(found) == {2: {End.LAG}}
+
+
 # -- circles -------------------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +180,17 @@ def test_a_circle_that_something_outside_explains_is_none():
     )
     assert found.cycles == ()
     assert found.sinks == (2,)
+
+
+def test_arrows_that_nothing_tells_of_close_no_circle():
+    """Rank 0 waits for 1, whose file ends early, and 1 for 0, whose file does too: neither was seen not to have come."""
+    a, b = Pg("1", "a", (0, 1)), Pg("2", "b", (0, 1))
+    found = graph(
+        rank(0).knows(b).call("all_reduce", 1, OPEN, group=a).cut(),
+        rank(1).knows(a).call("all_reduce", 1, OPEN, group=b).cut(),
+    )
+    assert arrows(found) == {(0, 1, "unknown"), (1, 0, "unknown")}
+    assert found.cycles == ()
 
 
 def test_a_circle_of_thousands_needs_no_recursion():
@@ -276,6 +294,26 @@ def test_of_three_members_each_counts_other_messages():
     sender = rank(0).wrapped().send(1, 10, OPEN, group=three)
     found = graph(sender, rank(1).wrapped().recv(0, 9, group=three).recv(2, 20, group=three), rank(2).knows(three))
     assert arrows(found) == {(0, 1, "host")}
+
+
+def running(number: int, first: int, last: int) -> Dump:
+    """A rank of a pair that runs on: each step a message from 0 to 1, then an all_reduce; its records begin at ``first``."""
+    dump = rank(number).wrapped()
+    for step in range(first, last + 1):
+        dump = dump.send(1, step, group=PAIR3) if number == 0 else dump.recv(0, step, group=PAIR3)
+        dump = dump.call("all_reduce", step, group=PAIR3, p2p_seq=step, at=step + 0.5)
+    return dump
+
+
+PAIR3 = Pg("0", "default_pg", (0, 1, 2))
+
+
+def test_what_an_older_dump_had_open_waits_for_nobody():
+    """Rank 1's dump is from step 40, while ranks 0 and 2 completed 60 with it: what it waited for then came long ago."""
+    third = rank(2).wrapped().calls("all_reduce", 50, 60, group=PAIR3)
+    found = graph(running(0, 50, 60), running(1, 30, 40).recv(0, 41, OPEN, group=PAIR3), third)
+    assert arrows(found) == set()
+    assert found.sinks == ()
 
 
 # -- a pipeline ----------------------------------------------------------------------------------------------------------

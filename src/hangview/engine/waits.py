@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.components import components
 from hangview.incident import COLLECTIVE, p2p_lane
+from hangview.schema import CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -158,10 +159,11 @@ def _collective(
     }
     for rank in stall.waiting:
         edges[rank].extend(Edge(rank, m, place, Arrow.HOST) for m in stall.missing)
-        edges[rank].extend(Edge(rank, m, place, Arrow.UNKNOWN) for m in stall.unobserved)
+        if not stall.passed:  # else it was completed somewhere, and so every member had requested it
+            edges[rank].extend(Edge(rank, m, place, Arrow.UNKNOWN) for m in stall.unobserved)
         if stall.mismatch is not None:
             ends[rank][place] = End.MISMATCH
-        elif stall.missing or stall.unobserved:
+        elif stall.missing or (stall.unobserved and not stall.passed):
             continue
         elif stall.passed:
             ends[rank][place] = End.LAG
@@ -185,7 +187,8 @@ def _sends_and_receives(
 ) -> None:
     usable = {s.rank: s for s in records.sources if s.usable}
     blind = {r for _, r in windows if r not in usable or usable[r].partial}
-    blind |= {w.rank for w in windows.values() if w.above.name == "BEFORE_DUMP"}
+    older = {w.rank for w in windows.values() if w.above is CellState.BEFORE_DUMP}
+    blind |= older
     members: dict[int, int] = defaultdict(int)
     for group, _ in windows:
         members[group] += 1
@@ -195,7 +198,8 @@ def _sends_and_receives(
             for i, request in enumerate(mine.open):
                 place = _place(lane, request)
                 answer = _answer(lane, other, i, request, pair=members[lane.group] == 2)
-                if not lane.judged or request.unclear:
+                stale = mine.rank in older and not lane.counted  # its peer's later ones may be what it waited for
+                if not lane.judged or request.unclear or (stale and answer != "over"):
                     ends[mine.rank][place] = End.UNJUDGED
                 elif answer == "over" or _own_delay(request, answer, since, lane):
                     ends[mine.rank].setdefault(place, End.LAG)
@@ -244,12 +248,16 @@ def _answer(lane: P2PLane, other: LaneEnd, index: int, request: Request, *, pair
 def _cycles(
     edges: Mapping[int, Iterable[Edge]], ends: Mapping[int, Mapping[Place, End]]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-    """Cycles that nothing outside explains: groups of ranks that reach each other and nothing else."""
+    """Cycles that nothing outside explains: groups of ranks that reach each other and nothing else.
+
+    They close over observed arrows only: where nothing tells whether a request was made, nobody is known to wait in a circle.
+    """
     out_of = {r: sorted({e.on for e in out}) for r, out in edges.items()}
-    hard = {(e.rank, e.on) for out in edges.values() for e in out if e.arrow is not Arrow.PAIRED}
+    seen = {r: sorted({e.on for e in out if e.arrow is not Arrow.UNKNOWN}) for r, out in edges.items()}
+    hard = {(e.rank, e.on) for out in edges.values() for e in out if e.arrow in (Arrow.HOST, Arrow.DEVICE)}
     closed: list[tuple[int, ...]] = []
     soft: list[tuple[int, ...]] = []
-    for component in components(out_of):
+    for component in components(seen):
         inside = set(component)
         leaves = any(on not in inside for r in component for on in out_of.get(r, ()))
         stuck = any(e is not End.LAG for r in component for e in ends.get(r, {}).values())
