@@ -224,6 +224,12 @@ def test_sends_of_a_finished_batch_are_over_where_the_rank_completed_all_it_enqu
     assert read_as(dump) == [COMPLETED]
 
 
+def test_equal_counters_of_a_collective_and_a_send_do_not_mean_that_all_is_over():
+    """Collective 4 was enqueued last, send 4 completed last: the collective is open."""
+    dump = rank(0).call("all_reduce", 4, OPEN, p2p_seq=4).only_active().counts(None, None, raw=(4, 4))
+    assert read_as(dump) == [REQUESTED]
+
+
 def test_sends_beyond_the_last_completed_work_are_open():
     dump = rank(1).batch(3, to=(2,), how=None).batch(4, to=(2,), how=None).only_active()
     assert read_as(dump.counts(None, None, raw=(4, 3))) == [COMPLETED, REQUESTED]

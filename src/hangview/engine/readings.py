@@ -102,8 +102,9 @@ def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
     still, sends = pl.col("reading").is_in(OPEN) & (pl.col("completion") == 0), pl.col("lane") == P2P
     loose = still & sends & ~pl.col("closed").fill_null(value=False)
     number = pl.when(~sends | pl.col("batched")).then("seq").otherwise("p2p_seq")
-    idle = (pl.col("raw_asked") == pl.col("raw_done")) & (number <= pl.col("raw_done"))
     comparable = pl.col("batched") | (pl.col("highest") == 0) | (pl.col("raw_done") > pl.col("highest"))
+    idle = (pl.col("raw_asked") == pl.col("raw_done")) & (number <= pl.col("raw_done"))
+    idle &= pl.col("batched") | (sends & comparable)  # else one may be the number of a collective, the other of a send
     over = (
         (still & ~sends & (pl.col("left_out") | (pl.col("seq") <= pl.col("done"))).fill_null(value=False))
         | (still & idle.fill_null(value=False))
