@@ -99,6 +99,8 @@ class SlowLooker:
 
     def stop(self) -> None: ...
 
+    def look_again(self) -> None: ...
+
     def checked_ago(self) -> None: ...
 
 
@@ -153,3 +155,25 @@ async def test_files_that_cannot_be_read_end_the_wait_for_the_worksheet():
         await pilot.pause()
         assert on_top(app) == "HelpDialog"
         await pilot.press("escape", "ctrl+q")
+
+
+async def test_a_look_that_was_asked_for_says_how_it_ended_and_what_is_said_of_files_ends_with_them():
+    """``looking again`` stood there for as long as nothing was pressed."""
+    app = still_reading()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f")
+        assert "nothing to look at yet: files are being read" in screen_text(app)
+        app.post_message(Looked(four_ranks(), final=True))
+        await pilot.pause()
+        assert "nothing to look at yet" not in screen_text(app)
+        await pilot.press("r")
+        assert "looking again" in screen_text(app)
+        app.post_message(Looked(four_ranks(), final=True))
+        await pilot.pause()
+        assert "looking again" not in screen_text(app)
+        assert "looked again: the files say what they said before" in screen_text(app)
+        await pilot.press("h")
+        assert "looked again" not in screen_text(app)
+        app.post_message(Looked(four_ranks(), final=True))  # of itself: nothing is said
+        await pilot.pause()
+        assert "looked again" not in screen_text(app)
