@@ -31,14 +31,15 @@ class Counters(Enum):
 class Producer:
     """One recorder. ``config_trusted``: its ``pg_config`` gives names and world ranks. ``records_p2p``: sends and receives have
     entries. ``global_seq``: ``collective_seq_id`` runs over all communicators of the process (torchcomms) and is
-    renumbered per communicator when read. ``note`` is a sentence for the source pane, ``no_dump`` one about a rank without a
-    dump."""
+    renumbered per communicator when read. ``on_device``: its calls run on a device, not in the process itself. ``note`` is a
+    sentence for the source pane, ``no_dump`` one about a rank without a dump."""
 
     completion: Completion
     counters: Counters
     config_trusted: bool = True
     records_p2p: bool = True
     global_seq: bool = False
+    on_device: bool = True
     note: str = ""
     no_dump: str = ""
 
@@ -55,6 +56,7 @@ _GLOO = Producer(
     Counters.OPS_LIKE,
     config_trusted=False,
     records_p2p=False,
+    on_device=False,
     note="gloo never records completion, only that a work is over; sends and receives are not recorded",
 )
 TORCHCOMMS = Producer(

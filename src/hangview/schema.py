@@ -213,6 +213,8 @@ class Records:
     stacks: tuple[tuple[StackFrame, ...], ...]
     threads: tuple[Thread, ...]
     attempts: tuple[Attempt, ...] = ()
+    #: World ranks that exist by what usable files say of a group without naming it (gloo's key ''), with a file or without.
+    exist: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

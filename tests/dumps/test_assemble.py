@@ -192,6 +192,25 @@ def test_gloos_configuration_is_kept_only_where_it_looks_right(tmp_path, groups,
     assert configs(records(tmp_path), 2) == kept
 
 
+@pytest.mark.parametrize(
+    ("number", "groups", "exist"),
+    [
+        (2, {"": {"name": "", "desc": "", "ranks": "[0, 1, 2, 3]"}}, (0, 1, 2, 3)),  # torch 2.13: the first group
+        (2, {"": {"name": "", "desc": "", "ranks": "[0, 1]"}}, (0, 1)),  # torch 2.15: the numbers within the last group
+        (2, {"": {"name": "", "desc": "", "ranks": "[]"}}, ()),  # torch 2.13: a later group
+    ],
+)
+def test_gloos_nameless_numbers_are_ranks_that_exist(tmp_path, number, groups, exist):
+    write(tmp_path / f"rank_{number}", gloo(groups))
+    found = records(tmp_path)
+    assert (configs(found, number), found.exist) == ([], exist)
+
+
+def test_a_nameless_group_of_another_recorder_says_nothing_of_the_kind(tmp_path):
+    write(tmp_path / "rank_0", dump(calls(2), {"": {"name": "", "desc": "", "ranks": "[0, 1, 2, 3]"}}))
+    assert records(tmp_path).exist == ()
+
+
 def test_replicas_are_moved_to_where_their_names_say_they_are(tmp_path):
     for rank in range(4):
         write(tmp_path / f"rank_{rank}", dump(calls(2), config(default_pg=[0, 1], tp=[rank % 2])))

@@ -158,6 +158,23 @@ def test_an_end_that_others_brought_about_names_nobody(follower):
     assert finding.role is Role.LEAD
 
 
+def test_a_rank_that_only_its_log_tells_of_is_missed_on_gloo():
+    """Rank 3 left no file and nothing proves how many ranks there are, but its log is there: it raised before the call."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN) for r in range(3)]
+    incident = look(*dumps, logs=logs(end(3)))
+    assert incident.leads == (3,)
+    assert [f.kind for f in incident.findings if f.role is Role.LEAD] == [Kind.PROCESS_ENDED]
+    assert incident.coverage.missing == {3: "no dump file of this rank was found"}
+
+
+def test_an_end_that_only_follows_stands_beside_what_is_not_observed():
+    followed = end(3, "gloo::EnforceNotMet", EndKind.ABORT, follower=True, why_follower="it aborts inside a call")
+    (finding,) = look(*waiting(), lost(3), logs=logs(followed)).findings
+    said = "rank 3, by its log: gloo::EnforceNotMet; that only follows: it aborts inside a call (rank_3.log, line 30)"
+    assert (finding.kind, finding.role) == (Kind.NOT_OBSERVED, Role.LEAD)
+    assert said in [line.text for line in finding.evidence]
+
+
 def test_an_exception_before_the_call_counts_although_the_script_went_on():
     incident = look(*waiting(), lost(3), logs=logs(end(3, went_on=True, before_communication=True)))
     assert incident.leads == (3,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -120,6 +121,65 @@ def test_a_file_of_another_attempt_adds_no_rank_to_the_default_group():
     assert found.ranks == (0, 1)
 
 
+def test_ranks_count_from_0_so_a_hole_is_a_rank():
+    assert groups(gloo(0, WORLD), gloo(1, WORLD), gloo(3, WORLD))[0].ranks == (0, 1, 2, 3)
+
+
+def test_a_number_far_beyond_the_others_may_be_no_rank_and_proves_nothing():
+    assert groups(gloo(0, WORLD), gloo(40_213, WORLD))[0].ranks == (0, 40_213)
+
+
+def test_ranks_that_a_file_shows_to_exist_are_members_of_the_default_group():
+    """Rank 3, the last one, left no file: gloo's key '' has the numbers 0 to 3 all the same."""
+    said = replace(records(*(gloo(r, WORLD) for r in range(3))), exist=(0, 1, 2, 3))
+    found = resolve(said)
+    assert found.groups[0].ranks == (0, 1, 2, 3)
+    assert found.sizes == {0: 4}
+    assert found.world == {0, 1, 2, 3}
+
+
+def test_ranks_that_logs_tell_of_are_members_of_the_default_group():
+    assert resolve(records(gloo(0, WORLD), gloo(1, WORLD)), (2,)).groups[0].ranks == (0, 1, 2)
+
+
+def test_but_not_of_one_that_is_configured():
+    assert resolve(records(*(of(r, WORLD) for r in range(4))), (7,)).groups[0].ranks == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("gathered", "members", "size"),
+    [
+        ([(8, 32)], (0, 1, 2, 3), 4),
+        ([(8, 32), (2, 8)], (0, 1, 2, 3), 4),
+        ([(8, 32), (2, 4)], (0, 1, 2), None),  # they contradict each other
+        ([(8, 30)], (0, 1, 2), None),
+        ([(0, 0)], (0, 1, 2), None),
+    ],
+)
+def test_an_all_gather_tells_how_many_members_its_group_has(gathered, members, size):
+    dumps = [rank(r, "gloo") for r in range(3)]
+    for dump in dumps:
+        for seq, (sent, received) in enumerate(gathered, 1):
+            dump.call("all_gather", seq, size=sent, out=received)
+    found = resolve(records(*dumps))
+    assert (found.groups[0].ranks, found.sizes.get(0)) == (members, size)
+
+
+def test_a_group_of_n_shows_a_world_of_n_and_not_who_its_members_are():
+    """Three ranks recorded a group of four; which fourth one it is nobody says."""
+    tp = Pg("tp", "tp", (0, 1, 2, 3))
+    found = resolve(records(*(rank(r, "gloo").call("all_gather", 1, group=tp, size=8, out=32) for r in (4, 5, 6))))
+    assert (found.groups[0].ranks, found.sizes) == ((4, 5, 6), {0: 4})
+    assert found.world == frozenset(range(7))
+
+
+def test_where_there_are_other_groups_the_numbers_may_be_of_one_of_these():
+    """torch 2.15 writes the numbers within the group that was made last: they prove no more than that these ranks exist."""
+    low = Pg("tp", "tp", (0, 1))
+    said = replace(records(gloo(0, WORLD, low), gloo(1, WORLD, low)), exist=(0, 1))
+    assert resolve(said).sizes == {}
+
+
 def test_other_groups_of_gloo_are_the_ranks_that_recorded_them():
     low, high = Pg("low", "", (0, 1)), Pg("high", "", (2, 3))
     found = groups(gloo(0, low), gloo(1, low), gloo(2, high), gloo(3, high))
@@ -225,6 +285,13 @@ def test_a_dump_more_changes_the_groups_of_the_others_in_nothing():
     seven = Pg("7", "tp", (0, 1))
     before = groups(of(0, WORLD, seven), of(1, WORLD, seven))
     assert groups(of(0, WORLD, seven), of(1, WORLD, seven), *alike((2, 3), "all_reduce", 5)) == before
+
+
+def test_a_member_that_says_nothing_may_be_of_the_minoritys_view():
+    """Ranks 0 and 2 say 0-2, rank 1 says 0, 1 and 3: what rank 3 would say is not known, and it may be 2 against 2."""
+    theirs, mine = Pg("1", "sub", (0, 1, 2)), Pg("1", "sub", (0, 1, 3))
+    ((_, _, _, minority),) = disputes(of(0, theirs), of(1, mine), of(2, theirs), of(3, WORLD))
+    assert minority == ()
 
 
 # -- names in sentences --------------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
         stacks=built.stacks,
         threads=built.threads,
         attempts=tuple(Attempt(s.number, s.ranks, s.current, s.reason) for s in starts),
+        exist=tuple(sorted({rank for i in kept for rank in _exist(places[i], library, replica)})),
     )
 
 
@@ -141,6 +142,22 @@ def _looks_right(key: str, used: set[str], ranks: tuple[int, ...]) -> bool:
     """Whether a configuration of gloo is one of a group by name: split_group writes such, with world ranks (torch 2.15). The
     key '' has the numbers of whatever group was made last."""
     return bool(ranks) and key != "" and (key in used or key == DEFAULT_NAME)
+
+
+def _exist(place: Place, library: str | None, replica: int) -> tuple[int, ...]:
+    """World ranks that exist by gloo's key ''.
+
+    ProcessGroupGloo notes its ranks before its group has a name. In torch 2.13 the first group of a process gives the ranks
+    0 to n - 1 and later ones nothing; 2.15 gives the numbers within the group made last. Whichever it is, a group of n
+    members proves that the world has as many, so the numbers are ranks that exist. They are no group's member list.
+    """
+    decoded, facts = _both(place)
+    producer = facts.producer(library)
+    if producer is None or producer.config_trusted:
+        return ()
+    rank, shift = place.named.rank, place.named.shift
+    told = (raw.ranks for raw in decoded.configs if raw.key == "")
+    return tuple(r for ranks in told for r in (ranks if rank is None else shifted(ranks, replica, rank, shift)))
 
 
 # --- entries

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[str] = ()) -> Incident:
     """Line the ranks up, find the first disagreement of every group, and where the waiting ends."""
-    grouping = groups.resolve(records)
+    grouping = groups.resolve(records, logs.ranks if logs is not None else ())
     entries = readings.read(records, grouping)
     names = readings.families(records)
     calls = calls_room.line_up(records, entries, names)
@@ -51,6 +51,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         graph=graph,
         quiet=_quiet(records, grouping.groups, calls, known, open_calls),
         disputes=grouping.disputes,
+        sizes=grouping.sizes,
+        world=grouping.world,
         ops=_ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late}),
         maybe_open=windows.maybe_open(calls, known),
         shifts=moved,
@@ -73,7 +75,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         verdict=_verdict(records, calls, traffic, found),
         leads=judge.leads_of(found) if alone else findings.leads(found),
         findings=found,
-        coverage=_coverage(records, of_groups, logs),
+        coverage=_coverage(records, of_groups, grouping.world, logs),
         groups=of_groups,
         lanes=lanes,
         waits=_waits(graph),
@@ -120,9 +122,9 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: Sequence[F
     return Verdict.NO_HANG
 
 
-def _coverage(records: Records, found: tuple[Group, ...], logs: LogEvidence | None) -> Coverage:
+def _coverage(records: Records, found: tuple[Group, ...], world: frozenset[int], logs: LogEvidence | None) -> Coverage:
     read = {s.rank for s in records.sources if s.usable and s.rank is not None}
-    expected = read | {r for g in found for r in g.ranks} | set(logs.ranks if logs is not None else ())
+    expected = read | world | {r for g in found for r in g.ranks} | set(logs.ranks if logs is not None else ())
     expected |= {
         s.rank
         for s in records.sources

@@ -84,8 +84,9 @@ def join(
             found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r))]
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
             told.update(found)
-            rest = set(finding.ranks) - set(found)
-            out.append(finding if rest else replace(finding, role=Role.NOTE))
+            rest = [r for r in finding.ranks if r not in found]
+            lines = tuple(_follower(logs, ends[r][0]) for r in rest if r in ends and ends[r][0].follower)[:_STACKS]
+            out.append(replace(finding, evidence=(*finding.evidence, *lines), role=finding.role if rest else Role.NOTE))
         elif finding.role is Role.LEAD and finding.kind in (Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT):
             found = [r for r in finding.ranks if _origin(ends.get(r))]
             lines = tuple(_line(logs, ends[r][0]) for r in found)
@@ -140,6 +141,12 @@ def _origin(ends: Sequence[ProcessEnd] | None) -> bool:
 
 def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
     return Evidence(f"rank {end.rank}, by its log: {end.what} ({logs.shown(end.line)})", end.line.source)
+
+
+def _follower(logs: LogEvidence, end: ProcessEnd) -> Evidence:
+    """How a rank without records ended: it names nobody, and it is all that is known of the rank."""
+    text = f"rank {end.rank}, by its log: {end.what}; that only follows: {end.why_follower} ({logs.shown(end.line)})"
+    return Evidence(text, end.line.source)
 
 
 def _ended(finding: Finding, end: ProcessEnd, groups: Sequence[Group], logs: LogEvidence) -> Finding:

@@ -7,7 +7,8 @@ stand for different groups on different ranks. Where no configuration gives the 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -23,17 +24,24 @@ if TYPE_CHECKING:
     SetOf = Callable[[tuple[int, ...]], frozenset[int]]
 
 DEFAULT_DESC = "default_pg"
+#: Ranks between known ones count as missing up to so many for each known one: a number in a name may be no rank at all.
+_HOLES = 8
+_FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
     """``of_label`` maps (source, label id, pg_id) to a group id; ``configured`` holds (source, group id) for every group that
-    a source's own configuration names; ``disputes`` lists what ranks say differently about one group."""
+    a source's own configuration names; ``disputes`` lists what ranks say differently about one group. ``sizes``: how many
+    members an inferred group has, where something proves it; ``world``: every rank that is known of, where members had to be
+    inferred."""
 
     groups: tuple[Group, ...]
     of_label: pl.DataFrame
     configured: frozenset[tuple[int, int]]
     disputes: tuple[Dispute, ...]
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    world: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +53,13 @@ class Dispute:
     name: str
     views: tuple[tuple[str, tuple[int, ...]], ...]
     groups: tuple[int, ...]
+    unseen: int = 0  #: members by one of the views that say nothing themselves: they may be of any view
 
     @property
     def minority(self) -> tuple[int, ...]:
-        """Ranks that are not of the view of a strict majority; empty when there is none."""
+        """Ranks that are not of the view of a strict majority, whatever unseen members would say; empty when there is none."""
         counts = [len(ranks) for _, ranks in self.views]
-        if 2 * counts[0] <= sum(counts):
+        if 2 * counts[0] <= sum(counts) + self.unseen:
             return ()
         return tuple(sorted(r for _, ranks in self.views[1:] for r in ranks))
 
@@ -59,8 +68,11 @@ class Dispute:
 Key = tuple[str, frozenset[int], int]
 
 
-def resolve(records: Records) -> Grouping:
-    """Groups of a set of records, ordered by size (largest first), then name and members: never by file order."""
+def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
+    """Groups of a set of records, ordered by size (largest first), then name and members: never by file order.
+
+    ``by_log``: ranks that logs tell of; they are members of a default group that no configuration describes.
+    """
     rank_of = {i: s.rank for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
     set_of = _member_sets()
     config_of, by_name = _configs(records, rank_of, set_of)
@@ -85,10 +97,17 @@ def resolve(records: Records) -> Grouping:
         else:
             loose[name, _filled(desc), nth].append(place)
     inferred: set[Key] = set()
-    world = _world(records, rank_of, set_of)
+    sized = _sizes(records, {label for found in loose.values() for _, label, _ in found})
+    world = _world(records, rank_of, set_of, sized, by_log)
+    size_of: dict[Key, int] = {}
     for (name, desc, nth), found in loose.items():
         members = world if desc == DEFAULT_DESC else frozenset(rank_of[source] for source, *_ in found)
         key = (name, members, nth)
+        size = sized.get(found[0][1])
+        if size is None and desc == DEFAULT_DESC and _only_default(records) and members == set(records.exist):
+            size = len(members)
+        if size is not None:
+            size_of[key] = size
         if key not in said:
             inferred.add(key)
         for place in found:
@@ -124,7 +143,9 @@ def resolve(records: Records) -> Grouping:
         *_about_names(said, same, ids),
         *_about_descriptions(said, ids),
     )
-    return Grouping(groups, pl.DataFrame(rows, schema=schema, orient="row"), configured, disputes)
+    of_label = pl.DataFrame(rows, schema=schema, orient="row")
+    sizes = {ids[key]: size for key, size in size_of.items() if key in inferred}
+    return Grouping(groups, of_label, configured, disputes, sizes, world if loose else frozenset())
 
 
 def _member_sets() -> SetOf:
@@ -196,13 +217,42 @@ def _told_by_others(views: set[frozenset[int]] | tuple[()], rank: int) -> frozen
     return mine[0] if len(mine) == 1 else None
 
 
-def _world(records: Records, rank_of: dict[int, int], set_of: SetOf) -> frozenset[int]:
-    """Every rank that is known of: files and members."""
+def _world(
+    records: Records, rank_of: dict[int, int], set_of: SetOf, sized: Mapping[int, int], by_log: Iterable[int]
+) -> frozenset[int]:
+    """Every rank that is known of: files, members, what files and logs tell of others, and the ranks below, as they count
+    from 0."""
     ranks = set(rank_of.values())
     ranks.update(s.rank for s in records.sources if s.rank is not None and s.kind == "dump" and s.status != "other_attempt")
     for known in {set_of(config.ranks) for config in records.configs}:
         ranks.update(known)
-    return frozenset(ranks)
+    ranks.update(records.exist)
+    ranks.update(by_log)
+    ranks.update(rank for size in sized.values() for rank in range(size))  # a group of n members: a world of at least n
+    below = set(range(max(ranks, default=-1) + 1))
+    return frozenset(ranks | below if len(below - ranks) <= max(_FEW, _HOLES * len(ranks)) else ranks)
+
+
+def _sizes(records: Records, labels: set[int]) -> dict[int, int]:
+    """label -> number of members, by its all_gathers: each gives one part and gets one of every member."""
+    ops = [i for i, op in enumerate(records.ops) if op.family == "all_gather"]
+    if not labels or not ops:
+        return {}
+    table = records.entries.filter(pl.col("op").is_in(ops) & pl.col("label").is_in(sorted(labels)))
+    found: dict[int, set[int | None]] = defaultdict(set)
+    for label, number in table.select("label", "signature").unique().iter_rows():
+        sent, received = (
+            sum(prod(shape) for shape in shapes)
+            for shapes in (records.signatures[number].input_sizes, records.signatures[number].output_sizes)
+        )
+        if sent:
+            found[label].add(received // sent if received % sent == 0 else None)
+    return {label: size for label, (size, *more) in sorted(found.items()) if size and not more}
+
+
+def _only_default(records: Records) -> bool:
+    """Whether every record is of the default group: else what a file says without naming a group may be said of another one."""
+    return all(desc == DEFAULT_DESC for _, desc in records.labels)
 
 
 def _filled(desc: str) -> str:
@@ -243,7 +293,9 @@ def _about_members(
         }
         if crossing:
             told = {f"members {fold_ranks(m)}": by_members[m] for m in crossing}
-            out.append(Dispute("members", name, _views(told), tuple(sorted(ids[name, m, 0] for m in crossing))))
+            unseen = frozenset().union(*crossing) - frozenset().union(*told.values())
+            where = tuple(sorted(ids[name, m, 0] for m in crossing))
+            out.append(Dispute("members", name, _views(told), where, len(unseen)))
     return tuple(out)
 
 

@@ -32,6 +32,25 @@ COMPARE_FIRST: dict[Kind, str] = {
     Kind.WAITING: "nothing here: look at the lead that these ranks wait for",
 }
 
+#: The same for calls that no device makes (gloo).
+_WITHOUT_DEVICE: dict[Kind, str] = {
+    Kind.NOT_COMPLETED: (
+        "whether the processes of {ranks} live and stand in this call (their stacks), the communication path between them, "
+        "and earlier errors in their logs"
+    ),
+    Kind.PARTLY_COMPLETED: (
+        "the logs of the ranks where it is over: an error ends a call too; then the connections and the log of {ranks}, "
+        "where it is not over"
+    ),
+}
+#: Where it is recorded that a call is over, and not how.
+_UNCLEAR: dict[Kind, tuple[str, ...]] = {
+    Kind.PARTLY_COMPLETED: (
+        "that the ranks where it is over finished it: it may have failed there",
+        "that the network is the proven reason",
+    ),
+}
+
 NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
     Kind.NOT_REQUESTED: (
         "that a rank which timed out or printed first is at fault",
@@ -61,13 +80,14 @@ NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
 }
 
 
-def compare_first(kind: Kind, who: str) -> str:
-    """What to look at first for ``who`` ("rank 3", "ranks 0-2")."""
-    return _said_of(who, COMPARE_FIRST[kind])
+def compare_first(kind: Kind, who: str, *, on_device: bool = True) -> str:
+    """What to look at first for ``who`` ("rank 3", "ranks 0-2"); ``on_device``: the call is made by a device."""
+    return _said_of(who, COMPARE_FIRST[kind] if on_device else _WITHOUT_DEVICE.get(kind, COMPARE_FIRST[kind]))
 
 
-def not_concluded(kind: Kind, who: str) -> tuple[str, ...]:
-    return tuple(_said_of(who, text) for text in NOT_CONCLUDED[kind])
+def not_concluded(kind: Kind, who: str, *, unclear: bool = False) -> tuple[str, ...]:
+    """What must not be concluded; ``unclear``: of some ranks it is only recorded that the call is over."""
+    return tuple(_said_of(who, text) for text in (unclear and _UNCLEAR.get(kind)) or NOT_CONCLUDED[kind])
 
 
 def request(op: str, text: str) -> str:

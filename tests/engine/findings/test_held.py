@@ -59,6 +59,57 @@ def test_a_call_that_a_member_has_no_record_of_was_not_requested_by_all():
     assert of_kind(incident, Kind.NOT_COMPLETED) == []
 
 
+def gloos(*numbers: int, last: int = 42) -> list[Dump]:
+    return [rank(r, "gloo").calls("all_reduce", 1, last - 1).call("all_reduce", last, OPEN) for r in numbers]
+
+
+def test_a_rank_without_a_dump_is_missed_although_gloo_names_no_members():
+    """Ranks 0, 1 and 3 wait; that there is a rank 2 follows from there being a rank 3."""
+    incident = look(*gloos(0, 1, 3))
+    assert told(incident) == [("lead", "not_observed", (2,), "0", 42)]
+    assert incident.leads == ()
+    assert incident.coverage.missing == {2: "no dump file of this rank was found"}
+
+
+def test_without_a_proof_of_the_number_of_ranks_one_may_be_missing():
+    (finding,) = look(*gloos(0, 1, 2)).findings
+    assert finding.kind is Kind.NOT_COMPLETED
+    assert "no rank is missing" not in finding.summary
+    assert "one may be missing" in finding.summary
+
+
+def test_with_a_proof_no_rank_is_missing_and_gloo_has_no_device():
+    dumps = [
+        rank(r, "gloo").call("all_gather", 1, size=8, out=24).call("all_reduce", 2, OPEN)
+        for r in range(3)
+    ]  # fmt: skip
+    (finding,) = look(*dumps).findings
+    assert "no rank is missing" in finding.summary
+    assert "device" not in finding.summary
+    assert "GPU" not in finding.compare_first
+
+
+def test_a_group_that_is_larger_than_who_recorded_it_has_a_member_without_a_record():
+    tp = Pg("5", "tp", (0, 1, 2, 3))
+    dumps = [
+        rank(r, "gloo").call("all_gather", 1, size=8, out=32, group=tp).call("all_reduce", 2, OPEN, group=tp) for r in (0, 1, 3)
+    ]
+    (finding,) = look(*dumps).findings
+    assert "by its all_gathers it has 4 members, so of 1 there is no record" in finding.summary
+    assert "rank 2: no dump file of this rank was found" in [line.text for line in finding.evidence]
+
+
+def test_what_gloo_says_is_over_is_not_called_finished():
+    """A rank that raised is "retired" as one that went well is; and no GPU is to be compared."""
+    dumps = [rank(r, "gloo").call("all_gather", 1, size=8, out=24) for r in range(3)]
+    dumps[0].call("all_reduce", 2)
+    (finding,) = look(dumps[0], dumps[1].call("all_reduce", 2, OPEN), dumps[2].call("all_reduce", 2)).findings
+    assert (finding.kind, finding.ranks) == (Kind.PARTLY_COMPLETED, (1,))
+    assert "it is over on ranks 0,2, well or badly is not recorded, and not on rank 1" in finding.summary
+    assert "GPU" not in finding.compare_first
+    assert "that the ranks where it is over finished it: it may have failed there" in finding.not_concluded
+
+
 # -- some finished it ----------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hangview.schema import CellState
@@ -45,6 +45,8 @@ class Case:
     quiet: tuple[Quiet, ...]
     disputes: tuple[Dispute, ...]
     ops: Mapping[tuple[int, int], str]  #: family of the calls at which shifts and late ranks begin
+    sizes: Mapping[int, int] = field(default_factory=dict)  #: members of inferred groups, where their number is proved
+    world: frozenset[int] = frozenset()  #: every rank that is known of, where members had to be inferred
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
-from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow, End, Place
+from hangview.engine.windows import why_no_dump
 from hangview.engine.words import compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.producers import producer_of
+from hangview.schema import CellState
+from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from hangview.engine.evidence import Telling
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Place
+    from hangview.incident import Group
+
+#: Ranks without a dump that get a line each.
+_LOST = 8
 
 
 def held(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
@@ -41,29 +48,35 @@ def held(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
 def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     group = case.groups[place[0]]
     call = f"{stall.family} {stall.seq} of {group.label}"
+    who, done = tell.ranks(stall.waiting), tell.ranks(stall.done)
+    on_device, unclear = _on_device(case, stall), _unclear(stall)
+    loose = _loose(case, group)
+    every = (
+        f"every rank that recorded {group.label} requested {stall.family} {stall.seq}"
+        if loose
+        else f"every member requested {call}"
+    )
     if stall.done:
         kind = Kind.PARTLY_COMPLETED
-        rooted = "; the root is not recorded" if stall.family in compare.ROOTED else ""
-        summary = (
-            f"every member requested {call}; {tell.ranks(stall.done)} finished it, {tell.ranks(stall.waiting)} did not{rooted}"
+        over = (
+            f"it is over on {done}, well or badly is not recorded, and not on {who}"
+            if unclear
+            else f"{done} finished it, {who} did not"
         )
+        rooted = "; the root is not recorded" if stall.family in compare.ROOTED else ""
+        summary = f"{every}; {over}{rooted}"
     else:
         kind = Kind.NOT_COMPLETED
-        summary = (
-            f"every member requested {call} with equal arguments and none completed it: by these records no rank is missing, "
-            "and what holds it is on the device side"
-        )
-    loose = group.inferred and group.desc != DEFAULT_DESC
+        summary = f"{every} with equal arguments and none completed it"
+        if not loose:
+            where = "on the device side" if on_device else "inside the call: a connection, or a process that stands still in it"
+            summary += f": by these records no rank is missing, and what holds it is {where}"
     if loose:
-        summary = (
-            f"every rank that recorded {group.label} requested {stall.family} {stall.seq}, and {tell.ranks(stall.waiting)} "
-            "did not finish it; the members of this group are not recorded, so one may be missing"
-        )
-    silent = _silent(case) if loose else ()
-    who = tell.ranks(stall.waiting)
+        summary += f"; {_how_loose(case, group)}"
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
-        (*tell.requests(case.stalls, place, stall.waiting), *silent), compare_first(kind, who), not_concluded(kind, who),
+        (*tell.requests(case.stalls, place, stall.waiting), *(_silent(case) if loose else ())),
+        compare_first(kind, who, on_device=on_device), not_concluded(kind, who, unclear=unclear),
         (
             f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call} with equal arguments.",
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
@@ -72,17 +85,51 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     )  # fmt: skip
 
 
+def _on_device(case: Case, stall: Stall) -> bool:
+    """Whether the call runs on a device: gloo's is made by a thread of the process itself."""
+    return any(producer_of(case.records.ops[row["op"]].library).on_device for row in stall.rows) or not stall.rows
+
+
+def _unclear(stall: Stall) -> bool:
+    """Whether somebody's record says that the call is over, and not how."""
+    return any(row["rank"] in stall.done and row["reading"] == CellState.ENDED for row in stall.rows)
+
+
+def _loose(case: Case, group: Group) -> bool:
+    """Whether a member may have left no record: members are known from who recorded the group, and nothing proves how many
+    there are."""
+    return group.inferred and case.sizes.get(group.id) != len(group.ranks)
+
+
+def _how_loose(case: Case, group: Group) -> str:
+    size, known = case.sizes.get(group.id), len(group.ranks)
+    if size is None or size < known:
+        return "the members of this group are not recorded, so one may be missing"
+    return f"by its all_gathers it has {size} members, so of {size - known} there is no record"
+
+
 def _silent(case: Case) -> tuple[Evidence, ...]:
-    """Ranks that may be the missing member of a group whose members are not recorded: whole dumps without any call.
+    """Ranks that may be the missing member of a group whose members are not recorded: whole dumps without any call, and ranks
+    without a usable dump.
 
     They are shown and not named: a rank that only sends and receives leaves such a dump too, as gloo does not record these.
     """
-    return tuple(
+    sources = case.records.sources
+    without = tuple(
         Evidence(f"rank {source.rank}: dump is whole and holds no call of any group ({source.path})", number)
-        for number, source in enumerate(case.records.sources)
+        for number, source in enumerate(sources)
         if source.usable
         and source.configured
         and not (source.entries or source.partial or source.only_active or source.wrapped)
+    )
+    read = {source.rank for source in sources if source.usable}
+    lost = sorted(case.world - read)
+    told = [Evidence(f"rank {rank}: {why_no_dump(case.records, rank)}") for rank in lost[:_LOST]]
+    more = lost[_LOST:]
+    return (
+        *without,
+        *told,
+        *([Evidence(f"and {len(more)} more without a dump: ranks {fold_ranks(more, 12)}")] if more else []),
     )
 
 
@@ -97,12 +144,13 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
     who = tell.ranks(late)
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
+    on_device = _on_device(case, stall)
     return Finding(
         Kind.PARTLY_COMPLETED, Role.LEAD if named else Role.NOTE, tuple(late), others if named else (), group.id, COLLECTIVE,
         stall.seq, stall.family, Side.DEVICE, summary, (tell.lag(late, place),),
-        compare_first(Kind.PARTLY_COMPLETED, who), not_concluded(Kind.PARTLY_COMPLETED, who),
+        compare_first(Kind.PARTLY_COMPLETED, who, on_device=on_device), not_concluded(Kind.PARTLY_COMPLETED, who),
         (
-            f"Every member requested {call}.",
+            f"Every {'rank that recorded it' if _loose(case, group) else 'member'} requested {call}.",
             f"{tell.ranks(others)} completed it, which needs every member's part.",
             f"On {who} it is not over: what is unfinished there is its own.",
         ),
