@@ -20,6 +20,17 @@ _FOREIGN = ("TORCH_", "HANGVIEW_", "TEXTUAL_")
 _TERMINAL = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "TMUX", "PYTHONIOENCODING")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory):
+    """Programs that tests start find hangview compiled, also where python is told to keep no bytecode."""
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # the workers share it
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory):
     """Folders for the homes of tests; beside the other temporary ones each new name would be looked for among thousands."""
