@@ -178,6 +178,7 @@ class Coverage:
     read: tuple[int, ...]
     missing: Mapping[int, str] = field(default_factory=dict)  #: rank -> reason
     partial: tuple[int, ...] = ()
+    unrecorded: tuple[str, ...] = ()  #: what the recorder leaves out, in sentences: a hang there does not show
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,7 @@ class Dump:
         timeout_ms: int | None = 600_000,
         p2p_seq: int = 0,
         is_p2p: bool = False,
+        op_id: int | None = None,
         written: tuple[int, bool] | None = None,
     ) -> Dump:
         """One record. ``at``: seconds after T0, by default ``seq``; ``written``: (state, retired) as they stand in the file."""
@@ -165,6 +166,7 @@ class Dump:
                 "state": state,
                 "retired": retired,
                 "is_p2p": is_p2p,
+                "op_id": op_id,
                 "created_ns": created,
                 "started_ns": created if state in (1, 2) else None,
                 "completed_ns": created + round(took * SECOND) if state == 2 else None,
@@ -358,7 +360,6 @@ def records(*dumps: Dump | Source) -> Records:
                     "rank": dump.number,
                     "position": position,
                     "record_id": dump.first_record + position,
-                    "op_id": None,
                     "label": labels[group.name, group.desc],
                     "op": ops[entry["op"]],
                     "signature": signatures[entry["signature"]],

@@ -50,6 +50,7 @@ def test_the_rest_of_the_object():
         "partial": [],
         "missing": [1],
         "missing_reasons": [{"ranks": [1], "host": None, "reason": "empty file"}],
+        "unrecorded": [],
     }
     assert got["attempts"] == [
         {"attempt": 1, "ranks": [1], "current": False, "reason": "older"},

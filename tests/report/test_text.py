@@ -188,6 +188,14 @@ def test_coverage_folds_reasons_by_host_and_names_attempts_and_what_was_not_judg
     ]
 
 
+def test_what_the_recorder_leaves_out_is_said_with_no_hang():
+    made = healthy()
+    made = replace(made, coverage=replace(made.coverage, unrecorded=("gloo does not record sends",)))
+    lines = to_text(made).splitlines()
+    assert lines[0] == "NO HANG SEEN  these files show no hang in what is recorded (3 of 4 ranks read, 1 group)"
+    assert "          not recorded: gloo does not record sends" in lines
+
+
 def test_sources_worth_a_word_come_worst_first_and_are_folded():
     cut = [dump(rank, status=SourceStatus.CUT, reason=f"ends after {rank}") for rank in range(30)]
     empty = [dump(rank, status=SourceStatus.EMPTY, reason="0 bytes") for rank in (40, 41, 42, 50)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine import bylog, callsites, clocks, findings, groups, p2p, readings, stalls, waits, windows
+from hangview.engine import bylog, callsites, clocks, findings, groups, p2p, readings, stalls, unrecorded, waits, windows
 from hangview.engine import calls as calls_room
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
@@ -59,7 +59,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         late=late,
         clock_ns=clocks.uncertainty_ns(hosts),
     )
-    found, of_groups = findings.find(case), grouping.groups
+    left_out = unrecorded.unrecorded(records, entries)
+    found, of_groups = unrecorded.hedge(findings.find(case), grouping.groups, left_out), grouping.groups
     alone = logs is not None and not any(s.usable for s in records.sources)
     if logs is not None:
         if not alone:
@@ -69,13 +70,14 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
             found = judge.conclude(logs, of_groups)
             known = bylog.fill(windows.blank(records, of_groups), of_groups, logs, frozenset())
     found = findings.ordered(found)
+    verdict = _verdict(records, calls, traffic, found)
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     return Incident(
         paths=tuple(paths),
-        verdict=_verdict(records, calls, traffic, found),
+        verdict=verdict,
         leads=judge.leads_of(found) if alone else findings.leads(found),
         findings=found,
-        coverage=_coverage(records, of_groups, grouping.world, logs),
+        coverage=replace(_coverage(records, of_groups, grouping.world, logs), unrecorded=unrecorded.limits(left_out, verdict)),
         groups=of_groups,
         lanes=lanes,
         waits=_waits(graph),

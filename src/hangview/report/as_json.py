@@ -43,6 +43,7 @@ def report(incident: Incident) -> Mapping[str, Any]:
                 {"ranks": list(ranks), "host": host or None, "reason": reason}
                 for ranks, host, reason in missing_by_reason(incident)
             ],
+            "unrecorded": [escape(line) for line in coverage.unrecorded],
         },
         "attempts": [
             {

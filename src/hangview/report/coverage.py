@@ -101,7 +101,7 @@ def several_files(incident: Incident) -> dict[int, int]:
 
 
 def coverage_lines(incident: Incident) -> tuple[str, ...]:
-    """Ranks expected, read and missing with the reason; attempts; lanes that were not judged."""
+    """Ranks expected, read and missing with the reason; attempts; lanes that were not judged; what is not recorded."""
     coverage = incident.coverage
     read = fold_ranks(coverage.read, RANK_PARTS) or "none"
     lines = [f"{len(coverage.read):,} of {count(len(coverage.expected), 'rank')} read: {read}"]
@@ -111,6 +111,7 @@ def coverage_lines(incident: Incident) -> tuple[str, ...]:
     lines += attempt_lines(incident)
     unjudged = Counter(escape(lane.note) or "no reason given" for lane in incident.lanes if not lane.judged)
     lines += [f"not judged: {count(number, 'lane')}: {note}" for note, number in sorted(unjudged.items())]
+    lines += [f"not recorded: {escape(line)}" for line in coverage.unrecorded]
     return tuple(lines)
 
 

@@ -117,7 +117,8 @@ def _section(incident: Incident, finding: Finding, *, everything: bool) -> Secti
 
 def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
     if incident.verdict is Verdict.NO_HANG:
-        return (("NO HANG SEEN", f"these files show no hang ({_scope(incident)})"),)
+        where = " in what is recorded" if incident.coverage.unrecorded else ""
+        return (("NO HANG SEEN", f"these files show no hang{where} ({_scope(incident)})"),)
     if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
         return (("NOT ENOUGH EVIDENCE", escape(findings[0].summary) if findings else _nothing(incident)),)
     leads = [finding for finding in findings if finding.role is Role.LEAD]
