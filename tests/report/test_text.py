@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Evidence, Finding, Kind, Lane, Role, Side, Verdict
+from hangview.incident import Evidence, Finding, Group, Kind, Lane, Role, Side, Verdict
 from hangview.report.lines import Line, plain, show, wrap
 from hangview.report.text import report_lines, to_text
 from hangview.schema import Attempt, SourceKind, SourceStatus
@@ -186,6 +186,15 @@ def test_coverage_folds_reasons_by_host_and_names_attempts_and_what_was_not_judg
         "attempt 2: ranks 0-3, shown here",
         "not judged: 1 lane: partner not recorded",
     ]
+
+
+def test_default_groups_that_share_no_rank_are_said_in_the_first_lines():
+    made = healthy()
+    groups = (Group(0, "0", "default_pg", (0, 1)), Group(1, "0", "default_pg", (2, 3)))
+    said = "2 default groups without a common rank (0-1; 2-3): replicas, or files of several jobs"
+    assert said in to_text(replace(made, groups=groups)).splitlines()[1]
+    again = (Group(0, "0", "default_pg", (0, 1)), Group(1, "9", "default_pg", (0, 1)))  # made anew in the same processes
+    assert said not in to_text(replace(made, groups=again))
 
 
 def test_what_the_recorder_leaves_out_is_said_with_no_hang():

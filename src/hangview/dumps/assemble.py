@@ -20,6 +20,7 @@ from hangview.dumps.names import BY_CONTENT, BadOptionError, attempt_of, without
 from hangview.dumps.ops import parse_op
 from hangview.dumps.replicas import shifted
 from hangview.dumps.sources import Place, common_library, describe, out_of_packs, place_files, sources_of
+from hangview.dumps.worlds import default_label
 from hangview.schema import Attempt, GroupConfig, Records, Source, SourceKind, SourceStatus
 from hangview.text import fold_ranks, natural
 
@@ -132,6 +133,9 @@ def _configs(
         if ranks and rank not in ranks:
             continue  # of a group that this rank is not in: written by mistake, or the file's name is wrong
         if producer is not None and not producer.config_trusted and not _looks_right(raw.key, used, ranks):
+            label = default_label(decoded) if replica and raw.key == "" and len(ranks) == replica else None
+            if label is not None:  # of several worlds, each with numbers of its own
+                out.append(GroupConfig(source, *label, lists.setdefault(ranks, ranks)))
             continue
         desc = described.get(raw.name, raw.desc) if raw.desc in _SAYS_NOTHING else raw.desc
         out.append(GroupConfig(source, raw.name, desc, lists.setdefault(ranks, ranks)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hangview.dumps.decoded import DAMAGED
 from hangview.dumps.kinds import PACK, says_dump, strip_suffixes
 from hangview.dumps.names import BY_NAME, Named, attempt_of, name_files, shape
+from hangview.dumps.worlds import worlds
 from hangview.producers import Completion
 from hangview.schema import Source, SourceKind, SourceStatus
 from hangview.text import count, escape
@@ -77,6 +78,9 @@ def place_files(files: Sequence[FileRead], options: ReadOptions) -> tuple[int, l
     insides = [None if file.facts is None else file.facts.inside for file in files]
     defaults = [None if file.facts is None else file.facts.default for file in files]
     size, named = name_files(shown, insides, defaults, options)
+    if not size and options.group_world_size is None:
+        size = worlds([name.rank for name in named], [file.decoded for file in files])
+        named = [replace(name, shift=(name.rank or 0) // size * size) for name in named] if size else named
     return size, [Place(file, name, attempt_of(file.found.shown)) for file, name in zip(files, named, strict=True)]
 
 

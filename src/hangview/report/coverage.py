@@ -19,6 +19,10 @@ RANK_PARTS = 12
 #: Sources with a word to say that are named one by one before "… more".
 SOURCES = 10
 
+#: Default groups whose ranks are listed.
+WORLDS = 4
+_DEFAULT = "default_pg"
+
 #: Statuses that a reader of the report should know about, the worst first.
 _TROUBLE = (
     SourceStatus.REFUSED,
@@ -72,14 +76,18 @@ def attempt_lines(incident: Incident) -> list[str]:
 
 
 def mixed_lines(incident: Incident) -> list[str]:
-    """That files of several starts of the job, or several files of one rank, were found: belongs to the first lines of an
-    answer, for who gave two folders by mistake must not read the one's answer as the other's."""
+    """That files of several starts of the job, of several worlds, or several of one rank were found: belongs to the first lines
+    of an answer, for who gave two folders by mistake must not read the one's answer as the other's."""
     lines = []
     attempts = incident.records.attempts
     shown = [attempt.attempt for attempt in attempts if attempt.current]
     if len(attempts) > 1 and shown:
         left = sum(source.status is SourceStatus.OTHER_ATTEMPT for source in incident.records.sources)
         lines.append(f"files of {len(attempts):,} attempts: attempt {shown[0]} alone is shown, {count(left, 'file')} left out")
+    worlds = _worlds(incident)
+    if len(worlds) > 1:
+        named = "; ".join(fold_ranks(world, 4) for world in worlds[:WORLDS]) + ("; …" if len(worlds) > WORLDS else "")
+        lines.append(f"{len(worlds):,} default groups without a common rank ({named}): replicas, or files of several jobs")
     twice = several_files(incident)
     if twice:
         has, of = ("has", "") if len(twice) == 1 else ("have", "of each ")
@@ -88,6 +96,13 @@ def mixed_lines(incident: Incident) -> list[str]:
             "(hangview check lists them)"
         )
     return lines
+
+
+def _worlds(incident: Incident) -> list[tuple[int, ...]]:
+    """The default groups where there are several that share no rank, by their lowest rank."""
+    found = {tuple(sorted(group.ranks)) for group in incident.groups if group.desc == _DEFAULT}
+    apart = sum(len(ranks) for ranks in found) == len(set().union(*found))
+    return sorted(found) if apart else []
 
 
 def several_files(incident: Incident) -> dict[int, int]:
