@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hangview.engine.waits import Place
     from hangview.engine.windows import Window, Windows
     from hangview.incident import Group, SignatureSide
-    from hangview.schema import Records, StackFrame
+    from hangview.schema import CellState, Records, StackFrame
 
 
 def user_frame(stack: Sequence[StackFrame]) -> str:
@@ -139,6 +139,21 @@ class Telling:
             lines.append(Evidence(text, row["source"], row["record_id"]))
         return (*lines, *self._more(ranks))
 
+    def waited_ns(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> int | None:
+        """How long the one of these ranks that asked first had waited when its file was written; None where that is not told.
+
+        A file's time is later where it was copied without it, which only makes a request look older.
+        """
+        if place[1] == COLLECTIVE:
+            rows = {row["rank"]: row for row in stalls[place[0], place[2]].rows}
+            asked = [(rows[rank]["source"], rows[rank]["created_ns"]) for rank in ranks if rank in rows]
+        else:
+            source, target = (int(x) for x in place[1].removeprefix("p2p ").split("->"))
+            lane = self.traffic.lanes[place[0], source, target]
+            asked = [(request.source, request.created_ns) for rank in ranks for request in lane.end(rank).open[:1]]
+        ages = [self.records.sources[at].mtime_ns - created for at, created in asked if created is not None]
+        return max(ages) if len(ages) == len(ranks) else None
+
     def sides(self, place: Place, sides: Sequence[SignatureSide]) -> tuple[Evidence, ...]:
         """One line a side, with the record of its first rank."""
         lines = []
@@ -155,8 +170,9 @@ class Telling:
         for rank in ranks[:_EACH]:
             window = self.window(place, rank)
             if window is not None:
-                text = f"rank {rank}: {window.above.word}: {window.reason}"
-                lines.append(Evidence(text, window.source))
+                state = _beyond(place, window)
+                reason = window.reason if state is window.above else _LOST
+                lines.append(Evidence(f"rank {rank}: {state.word}: {reason}", window.source))
         return (*lines, *self._more(ranks))
 
     def reasons(self, place: Place, ranks: Sequence[int]) -> str:
@@ -164,7 +180,7 @@ class Telling:
         by_word: dict[str, list[int]] = {}
         for rank in ranks:
             window = self.window(place, rank)
-            by_word.setdefault(window.above.word if window else "not recorded", []).append(rank)
+            by_word.setdefault(_beyond(place, window).word if window else "not recorded", []).append(rank)
         if len(by_word) == 1:
             return next(iter(by_word))
         return ", ".join(f"{word} ({self.ranks(rs)})" for word, rs in sorted(by_word.items()))
@@ -205,6 +221,15 @@ class Telling:
     def _more(self, ranks: Sequence[int]) -> tuple[Evidence, ...]:
         rest = ranks[_EACH:]
         return (Evidence(f"and {len(rest)} more of the same kind: {self.ranks(rest)}"),) if rest else ()
+
+
+#: Why nothing tells of a send or receive although the dump is whole.
+_LOST = "its records do not go back to its first sends and receives, and its answer may be older than those that are left"
+
+
+def _beyond(place: Place, window: Window) -> CellState:
+    """What a request without a record is, where nothing tells of it: of sends and receives the older ones may be gone."""
+    return window.above if place[1] == COLLECTIVE or window.blind else window.below
 
 
 _READING = {

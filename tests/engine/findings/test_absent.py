@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from hangview.engine.analyse import analyse
 from hangview.incident import Kind, Role, Side, Verdict
-from tests.engine.support import DONE, ISSUED, OPEN, PAIR, WORLD, Dump, Pg, alike, look, rank, told
+from tests.engine.support import (
+    DONE, ISSUED, OPEN, PAIR, SECOND, T0, WORLD, Dump, Pg, alike, look, rank, records, told,
+)  # fmt: skip
 from tests.engine.test_callsites import STEP, loop
 
 LEFT, RIGHT = Pg("1", "left", (0, 1)), Pg("2", "right", (2, 3))
@@ -375,3 +380,17 @@ def test_one_late_call_behind_a_delay_of_the_rank_itself_is_a_note():
     dumps += [rank(r).calls("all_reduce", 1, 41) for r in (1, 2)]
     incident = look(*dumps, rank(3).calls("all_reduce", 1, 40).call("all_reduce", 41, OPEN).knows(pair))
     assert all(f.kind is not Kind.NOT_REQUESTED for f in incident.findings if f.role is Role.LEAD)
+
+
+# -- how long they had waited --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("written", "said"), [(42.5, True), (1000.0, False), (0.0, False)])
+def test_who_waits_since_a_moment_may_be_in_the_midst_of_a_step(written, said):
+    """The request is of second 42. A file's time from before that, or much later, tells nothing."""
+    made = records(*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 41))
+    stamped = tuple(replace(source, mtime_ns=T0 + round(written * SECOND)) for source in made.sources)
+    incident = analyse(replace(made, sources=stamped))
+    assert incident.leads == (3,)
+    line = "that the job stands still: ranks 0-2 had waited 0.5 s at most when the dumps were written"
+    assert (line in incident.findings[0].not_concluded) is said

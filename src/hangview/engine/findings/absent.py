@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from hangview.engine.findings.case import Quiet
     from hangview.engine.waits import Edge, Place
 
+#: Who has waited no longer than this when its dump is written may be in the midst of a step.
+_MOMENT_NS = 2_000_000_000
+
 
 def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     arrows: dict[int, dict[Place, list[Edge]]] = defaultdict(lambda: defaultdict(list))
@@ -199,6 +202,9 @@ def _absence(
     kept = not_concluded(kind, who)
     if alone:
         kept += (f"that {who} should have requested it: {wait} {agrees(wait, 'is', 'are')} a call ahead of all others",)
+    waited = tell.waited_ns(case.stalls, place, waiters)
+    if waited is not None and 0 <= waited < _MOMENT_NS:
+        kept += (f"that the job stands still: {wait} had waited {waited / 1e9:.1f} s at most when the dumps were written",)
     return Finding(
         kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.HOST, summary, tuple(evidence),
         compare_first(kind, who), kept, tuple(steps),
