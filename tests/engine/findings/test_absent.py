@@ -9,7 +9,20 @@ import pytest
 from hangview.engine.analyse import analyse
 from hangview.incident import Kind, Role, Side, Verdict
 from tests.engine.support import (
-    DONE, ISSUED, OPEN, PAIR, SECOND, T0, WORLD, Dump, Pg, alike, look, rank, records, told,
+    DONE,
+    ISSUED,
+    OPEN,
+    PAIR,
+    SECOND,
+    T0,
+    WORLD,
+    Dump,
+    Pg,
+    alike,
+    look,
+    rank,
+    records,
+    told,
 )  # fmt: skip
 from tests.engine.test_callsites import STEP, loop
 
