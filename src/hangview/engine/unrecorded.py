@@ -35,16 +35,13 @@ _KINDS = frozenset({Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE})
 @dataclass(frozen=True, slots=True)
 class Unrecorded:
     """``library``: the recorder that leaves operations out; ``groups``: those it recorded; ``gaps``: group -> rank ->
-    (seq, operations without a record right before it) of the rank's last calls there, for groups in which there are any."""
+    (seq, operations without a record right before it) of the rank's last calls there, for groups in which there are any;
+    ``ranks``: whose numbers show such an operation."""
 
     library: str
     groups: frozenset[int]
     gaps: Mapping[int, Mapping[int, tuple[tuple[int, int], ...]]]
-
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        """Ranks whose numbers show such an operation."""
-        return tuple(sorted({r for ranks in self.gaps.values() for r, calls in ranks.items() if any(n for _, n in calls)}))
+    ranks: tuple[int, ...]
 
 
 def unrecorded(records: Records, entries: pl.DataFrame) -> Unrecorded | None:
@@ -70,14 +67,22 @@ def unrecorded(records: Records, entries: pl.DataFrame) -> Unrecorded | None:
         .with_columns(between=pl.col("op_id").diff().over(process) - 1)
         .filter(pl.col("between").is_not_null())
     )
-    odd = rows.filter(pl.col("between") > 0)["group"].unique().to_list()
-    told: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
-    for group, rank, seq, between in (
-        rows.filter(pl.col("group").is_in(odd)).select("group", "rank", "seq", "between").iter_rows()
-    ):
-        told[group][rank].append((seq, between))
-    gaps = {g: {r: tuple(calls[-_CALLS:]) for r, calls in sorted(ranks.items())} for g, ranks in sorted(told.items())}
-    return Unrecorded(libraries[0], frozenset(mine["group"].unique().to_list()), gaps)
+    odd = rows.filter(pl.col("between") > 0)
+    last = (
+        rows.filter(pl.col("group").is_in(odd["group"].unique().to_list()))
+        .group_by("group", "rank", maintain_order=True)
+        .tail(_CALLS)
+        .sort("group", "rank", maintain_order=True)
+    )
+    gaps: dict[int, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    for group, rank, seq, between in last.select("group", "rank", "seq", "between").iter_rows():
+        gaps[group][rank].append((seq, between))
+    return Unrecorded(
+        libraries[0],
+        frozenset(mine["group"].unique().to_list()),
+        {group: {rank: tuple(calls) for rank, calls in ranks.items()} for group, ranks in gaps.items()},
+        tuple(sorted(odd["rank"].unique().to_list())),
+    )
 
 
 def hedge(found: Sequence[Finding], groups: Sequence[Group], left_out: Unrecorded | None) -> tuple[Finding, ...]:
