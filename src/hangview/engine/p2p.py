@@ -2,8 +2,8 @@
 
 There is no shared number: ``p2p_seq_id`` counts one rank's sends and receives with all its neighbours. The k-th send of a lane
 meets the k-th receive, counted from the start where both ranks' records go back to it. Where a ring buffer has dropped the
-first ones, the ends are laid beside each other by ``p2p_seq_id`` in a group of two, whose members both count the same, and else
-so that the newest ones that are over meet.
+first ones, the ends are laid beside each other by what the records prove (``hangview.engine.pairs``), and else so that the
+newest ones that are over meet: a guess, since one end of a batch may be over while the other is held by another member of it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine.readings import OPEN, P2P
-from hangview.schema import CellState, SourceStatus
+from hangview.engine import pairs
+from hangview.engine.readings import COLLECTIVE, OPEN, P2P
+from hangview.producers import Completion, producer_of
+from hangview.schema import CellState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hangview.engine.pairs import Member
     from hangview.incident import Group
-    from hangview.schema import Records, Source
+    from hangview.schema import Records
 
     #: (group, source, target, of the sends), world ranks.
     End = tuple[int, int, int, bool]
@@ -41,6 +44,7 @@ class Request:
     signature: int
     created_ns: int | None
     unclear: bool = False  #: nothing tells whether it is over
+    held: bool = False  #: another open request of its rank may be what holds it: one of its batch, or an earlier one
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,18 @@ class P2PLane:
     recv: LaneEnd
     judged: bool = True
     note: str = ""
+    laid: bool = False  #: the records that are left prove which send meets which receive
+    doubtful: bool = False  #: they say that what is open was answered, if the clocks are in step
 
     @property
     def counted(self) -> bool:
         """Whether the k-th send can be paired with the k-th receive from the start."""
         return self.send.from_start and self.recv.from_start
+
+    @property
+    def paired(self) -> bool:
+        """Whether it is known which send meets which receive."""
+        return self.counted or self.laid
 
     def end(self, rank: int) -> LaneEnd:
         return self.send if rank == self.source else self.recv
@@ -101,14 +112,17 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
         number=pl.int_range(1, pl.len() + 1).over("source", "group", "src", "dst", "sends", order_by="position"),
         open=pl.col("reading").is_in(OPEN),
     )
-    whole = {s.rank for s in records.sources if s.usable and s.rank is not None and _from_start(s)}
-    before = _before(records, groups, paired)
-    shifts = pl.DataFrame(
-        [(*end, number) for end, number in before.items()],
-        schema={"group": pl.Int32, "src": pl.Int32, "dst": pl.Int32, "sends": pl.Boolean, "before": pl.Int64},
-        orient="row",
-    )
+    begun = _begun(records, rows, pairs.from_the_start(records, groups, rows, entries))
+    cut = {s.rank for s in records.sources if s.partial}
+    whole = {(group, rank) for group, rank in begun if rank not in cut}
+    laid = pairs.lay(records, groups, paired, entries, begun)
+    before: dict[End, int] = {(*lane, found.ahead < 0): abs(found.ahead) for lane, found in laid.items() if found.ahead}
     if before:
+        shifts = pl.DataFrame(
+            [(*end, number) for end, number in before.items()],
+            schema={"group": pl.Int32, "src": pl.Int32, "dst": pl.Int32, "sends": pl.Boolean, "before": pl.Int64},
+            orient="row",
+        )
         paired = paired.join(shifts, on=["group", "src", "dst", "sends"], how="left", maintain_order="left").with_columns(
             number=pl.col("number") + pl.col("before").fill_null(0)
         )
@@ -116,10 +130,10 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
     newest = {(g, r): n for g, r, n in rows.group_by("group", "rank").agg(pl.col("p2p_seq").max()).iter_rows()}
     ends: dict[tuple[int, int, int, bool], LaneEnd] = {}
     still: dict[tuple[int, int, int, bool], list[Request]] = {}
-    for row in paired.filter("open").sort("rank", "position").iter_rows(named=True):
+    for row in _held(records, paired.filter("open"), entries).sort("rank", "position").iter_rows(named=True):
         request = Request(
             row["rank"], row["dst"] if row["sends"] else row["src"], row["source"], row["position"], row["record_id"],
-            row["p2p_seq"], row["number"], row["op"], row["signature"], row["created_ns"], row["unclear"],
+            row["p2p_seq"], row["number"], row["op"], row["signature"], row["created_ns"], row["unclear"], row["held"],
         )  # fmt: skip
         still.setdefault((row["group"], row["src"], row["dst"], row["sends"]), []).append(request)
     totals = paired.group_by("group", "src", "dst", "sends").agg(
@@ -136,60 +150,48 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
             tuple(still.get((group, src, dst, sends), ())),
             newest.get((group, rank)),
             last_done,
-            rank in whole,
+            (group, rank) in whole,
             before.get((group, src, dst, sends), 0),
         )
+
+    def empty(group: int, rank: int) -> LaneEnd:
+        return LaneEnd(rank, newest_p2p=newest.get((group, rank)), from_start=(group, rank) in whole)
+
     lanes = {}
     for group, src, dst in sorted({key[:3] for key in ends}):
         blind = dst in any_source
         lanes[group, src, dst] = P2PLane(
             group, src, dst,
-            ends.get((group, src, dst, True)) or LaneEnd(src, newest_p2p=newest.get((group, src)), from_start=src in whole),
-            ends.get((group, src, dst, False)) or LaneEnd(dst, newest_p2p=newest.get((group, dst)), from_start=dst in whole),
+            ends.get((group, src, dst, True)) or empty(group, src),
+            ends.get((group, src, dst, False)) or empty(group, dst),
             judged=not blind,
             note=f"rank {dst} receives from any source: its receives cannot be assigned to a lane" if blind else "",
+            laid=(group, src, dst) in laid and laid[group, src, dst].proved,
+            doubtful=(group, src, dst) in laid and laid[group, src, dst].doubtful,
         )  # fmt: skip
     return Traffic(lanes, paired)
 
 
-def _before(records: Records, groups: tuple[Group, ...], paired: pl.DataFrame) -> dict[End, int]:
-    """For each end of a lane whose records begin later than the other end's: by how many requests, where that can be told."""
-    begun = {s.rank for s in records.sources if s.usable and not s.wrapped and not s.only_active}
-    if begun.issuperset(paired["rank"].unique()):
-        return {}
-    cut = {s.rank for s in records.sources if s.partial}
-    lane = ["group", "src", "dst"]
-    sides = (pl.col("sends"), ~pl.col("sends"))
-    sent, received = (pl.col("number").filter(side) for side in sides)
-    over = paired.group_by(lane).agg(
-        sent=sent.len(),
-        received=received.len(),
-        sent_over=(~pl.col("open") & sides[0]).sum(),
-        received_over=(~pl.col("open") & sides[1]).sum(),
-    )
-    met = (
-        paired.filter(pl.col("p2p_seq").is_not_null())
-        .group_by(*lane, "p2p_seq")
-        .agg(sent=sent.max(), received=received.max())
-        .drop_nulls()
-        .sort("p2p_seq")
-        .group_by(lane)
-        .agg(pl.col("sent", "received").last())
-    )
-    by_number = {(group, src, dst): a - b for group, src, dst, a, b in met.iter_rows() if len(groups[group].ranks) == 2}
-    out: dict[End, int] = {}
-    for group, src, dst, sent_n, received_n, sent_over, received_over in over.iter_rows():
-        if {src, dst} <= begun or not sent_n or not received_n:
-            continue
-        newest = 0 if {src, dst} & cut else int(sent_over) - int(received_over)
-        ahead = by_number.get((group, src, dst), newest)
-        if ahead:
-            out[group, src, dst, ahead < 0] = abs(ahead)
-    return out
+def _begun(records: Records, rows: pl.DataFrame, torn_too: frozenset[Member]) -> frozenset[Member]:
+    """(group, rank) whose records of sends and receives go back to the first one."""
+    ranks = [s.rank for s in records.sources if s.usable and s.rank is not None and not (s.wrapped or s.only_active)]
+    return torn_too | {(group, rank) for group in rows["group"].unique().to_list() for rank in ranks}
 
 
-def _from_start(source: Source) -> bool:
-    return not source.wrapped and not source.only_active and source.status is SourceStatus.READ
+def _held(records: Records, still: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
+    """Open requests with ``held``: whether another open one of the rank may be what holds it.
+
+    That is an earlier one, or one of its batch: what is issued as one ends as one. The hook of torch 2.15 does not record
+    batches, so there it may be any other send or receive of the group.
+    """
+    lanes = pl.col("lane").is_in([COLLECTIVE, P2P])
+    first = entries.filter(lanes & pl.col("reading").is_in(OPEN)).group_by("source").agg(first=pl.col("position").min())
+    hooked = [i for i, op in enumerate(records.ops) if producer_of(op.library).completion is Completion.HOOK]
+    batch = pl.len().over("source", "label", "seq", "p2p_seq") > 1
+    beside = pl.col("op").is_in(hooked) & (pl.len().over("source", "group") > 1)
+    return still.join(first, on="source", how="left", maintain_order="left").with_columns(
+        held=(batch | beside | (pl.col("position") > pl.col("first"))).fill_null(value=False)
+    )
 
 
 def _peers(records: Records, groups: tuple[Group, ...], rows: pl.DataFrame) -> pl.DataFrame:

@@ -141,7 +141,8 @@ class View:
         if window.blind:
             return window.above
         end: LaneEnd = lane.end(rank)
-        if lane.counted or end.open or self._other(lane, rank).open:
+        asked = self._other(lane, rank).open
+        if lane.paired or ((end.open or asked) and not any(request.held for request in asked)):
             return CellState.NOT_REQUESTED
         return window.below
 

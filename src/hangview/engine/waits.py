@@ -7,7 +7,7 @@ unfinished one of its own (device side). Ranks at the end of the arrows that wai
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -193,12 +193,14 @@ def _sends_and_receives(
     for group, _ in windows:
         members[group] += 1
     since = _lag_start(found, lag_at)
+    loose: list[Edge] = []
+    doubted: set[int] = set()
     for lane in traffic.lanes.values():
         for mine, other in ((lane.send, lane.recv), (lane.recv, lane.send)):
             for i, request in enumerate(mine.open):
                 place = _place(lane, request)
                 answer = _answer(lane, other, i, request, pair=members[lane.group] == 2)
-                stale = mine.rank in older and not lane.counted  # its peer's later ones may be what it waited for
+                stale = mine.rank in older and not lane.paired  # its peer's later ones may be what it waited for
                 if not lane.judged or request.unclear or (stale and answer != "over"):
                     ends[mine.rank][place] = End.UNJUDGED
                 elif answer == "over" or _own_delay(request, answer, since, lane):
@@ -206,10 +208,38 @@ def _sends_and_receives(
                 elif answer == "open":
                     if first[mine.rank][1] == place:
                         edges[mine.rank].append(Edge(mine.rank, other.rank, place, Arrow.PAIRED))
+                    if any(asked.held for asked in other.open):
+                        doubted.add(mine.rank)
                 else:
-                    arrow = Arrow.UNKNOWN if other.rank in blind else Arrow.HOST
-                    edges[mine.rank].append(Edge(mine.rank, other.rank, place, arrow))
+                    if other.rank not in blind and not lane.paired and (request.held or lane.doubtful):
+                        doubted |= {mine.rank} if lane.doubtful else set()
+                        loose.append(Edge(mine.rank, other.rank, place, Arrow.UNKNOWN))
+                    else:
+                        arrow = Arrow.UNKNOWN if other.rank in blind else Arrow.HOST
+                        edges[mine.rank].append(Edge(mine.rank, other.rank, place, arrow))
                     break  # what is queued behind it on the same lane adds nothing
+    _add_loose(loose, doubted, edges, ends)
+
+
+def _add_loose(
+    loose: Iterable[Edge], doubted: set[int], edges: dict[int, list[Edge]], ends: Mapping[int, Mapping[Place, End]]
+) -> None:
+    """Arrows of requests without an answer that another request of the rank may hold, where nothing proves that none came.
+
+    The peer may have answered long ago, and the other request be what the rank waits in. So they add nothing where it has an
+    observed arrow; they are observed where all others are answered, by peers that nothing else holds, and no times speak for an
+    answer (``doubted``: ranks of which that is not so); and else nothing tells.
+    """
+    by_rank: dict[int, list[Edge]] = defaultdict(list)
+    for edge in loose:
+        by_rank[edge.rank].append(edge)
+    for rank, mine in by_rank.items():
+        arrows = {edge.arrow for edge in edges[rank]}
+        if arrows & {Arrow.HOST, Arrow.DEVICE}:
+            continue
+        answered = rank not in doubted and all(end is End.LAG for end in ends.get(rank, {}).values())
+        alone = len(mine) == 1 and answered and Arrow.UNKNOWN not in arrows
+        edges[rank] += [replace(edge, arrow=Arrow.HOST) for edge in mine] if alone else mine
 
 
 def _lag_start(found: Mapping[tuple[int, int], Stall], lag_at: Mapping[int, Iterable[Place]]) -> dict[int, int]:
@@ -224,18 +254,18 @@ def _lag_start(found: Mapping[tuple[int, int], Stall], lag_at: Mapping[int, Iter
 def _own_delay(request: Request, answer: str, since: Mapping[int, int], lane: P2PLane) -> bool:
     """Whether a send or receive is open because this rank itself is held, not because of its peer.
 
-    What a rank issued behind a call that all others finished is held up by the rank's own device; and where the lane cannot
-    be counted from its start, a missing answer may be one that the peer finished long ago.
+    What a rank issued behind a call that all others finished is held up by the rank's own device; and where nothing proves
+    which send meets which receive, a missing answer may be one that the peer finished long ago.
     """
     if request.rank not in since or request.position < since[request.rank]:
         return False
-    return answer == "open" or (answer == "none" and not lane.counted)
+    return answer == "open" or (answer == "none" and not lane.paired)
 
 
 def _answer(lane: P2PLane, other: LaneEnd, index: int, request: Request, *, pair: bool) -> str:
     """Whether the other end has made the matching request: "open", "over" or "none"."""
-    if lane.counted:
-        if other.count < request.number:
+    if lane.paired:
+        if other.newest < request.number:
             return "none"
         return "open" if any(r.number == request.number for r in other.open) else "over"
     if index < len(other.open):
