@@ -99,6 +99,20 @@ def test_a_group_that_is_larger_than_who_recorded_it_has_a_member_without_a_reco
     assert "rank 2: no dump file of this rank was found" in [line.text for line in finding.evidence]
 
 
+def test_one_rank_alone_in_a_group_waits_for_somebody_who_left_no_record():
+    """A call of a group of one is over at once."""
+    tp = Pg("5", "tp", (3, 4))
+    (finding,) = look(*(rank(r, "gloo") for r in range(3)), rank(3, "gloo").call("all_reduce", 1, OPEN, group=tp)).findings
+    assert "nobody waits in a group of its own, so the other members left no record" in finding.summary
+
+
+def test_who_belongs_to_a_group_without_recorded_members_is_asked_first():
+    tp = Pg("5", "tp", (0, 1, 3))
+    dumps = [rank(r, "gloo").call("all_reduce", 1, OPEN, group=tp) for r in (0, 1)]
+    (finding,) = of_kind(look(*dumps, rank(3, "gloo")), Kind.NOT_COMPLETED)
+    assert finding.compare_first.startswith("which ranks are members of tp, and whether rank 2, without a dump, is one; then ")
+
+
 def test_what_gloo_says_is_over_is_not_called_finished():
     """A rank that raised is "retired" as one that went well is; and no GPU is to be compared."""
     dumps = [rank(r, "gloo").call("all_gather", 1, size=8, out=24) for r in range(3)]

@@ -10,7 +10,7 @@ from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
-from hangview.engine.words import compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import CellState
@@ -76,7 +76,8 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
         (*tell.requests(case.stalls, place, stall.waiting), *(_silent(case) if loose else ())),
-        compare_first(kind, who, on_device=on_device), not_concluded(kind, who, unclear=unclear),
+        (_members_first(case, tell, group) if loose else "") + compare_first(kind, who, on_device=on_device),
+        not_concluded(kind, who, unclear=unclear),
         (
             f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call} with equal arguments.",
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
@@ -103,9 +104,22 @@ def _loose(case: Case, group: Group) -> bool:
 
 def _how_loose(case: Case, group: Group) -> str:
     size, known = case.sizes.get(group.id), len(group.ranks)
+    if known == 1 and size != 1:
+        return "nobody waits in a group of its own, so the other members left no record"
     if size is None or size < known:
         return "the members of this group are not recorded, so one may be missing"
     return f"by its all_gathers it has {size} members, so of {size - known} there is no record"
+
+
+def _members_first(case: Case, tell: Telling, group: Group) -> str:
+    """What to look at before the call itself: who else belongs to the group."""
+    lost = sorted(case.world - {source.rank for source in case.records.sources if source.usable})
+    of = (
+        f", and whether {tell.ranks(lost)}, without a dump, {agrees(tell.ranks(lost), 'is one', 'are among them')}"
+        if lost
+        else ""
+    )
+    return f"which ranks are members of {group.label}{of}; then "
 
 
 def _silent(case: Case) -> tuple[Evidence, ...]:
