@@ -75,6 +75,15 @@ _BY_LIBRARY = {
 }
 
 
+#: Hooked backends that, like NCCL, take the messages between two ranks in order. Others may go by a tag, which is not recorded.
+_IN_ORDER = frozenset({"nccl2", "nccl-lazy"})
+
+
+def messages_in_order(library: str) -> bool:
+    """Whether the k-th send between two ranks is for certain the one that the k-th receive takes."""
+    return library in _IN_ORDER or producer_of(library).counters is Counters.SEQ
+
+
 def producer_of(library: str) -> Producer:
     """The recorder behind a library prefix; an unknown prefix is a hooked backend, the weakest reading.
 

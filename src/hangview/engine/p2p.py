@@ -15,6 +15,7 @@ import polars as pl
 
 from hangview.engine import pairs
 from hangview.engine.readings import COLLECTIVE, OPEN, P2P
+from hangview.engine.uneven import uneven
 from hangview.producers import Completion, producer_of
 from hangview.schema import CellState
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hangview.engine.pairs import Member
+    from hangview.engine.uneven import Uneven
     from hangview.incident import Group
     from hangview.schema import Records
 
@@ -100,6 +102,13 @@ class Traffic:
 
     lanes: Mapping[tuple[int, int, int], P2PLane] = field(default_factory=dict)
     rows: pl.DataFrame = field(default_factory=pl.DataFrame)
+    uneven: Mapping[tuple[int, int, int], tuple[Uneven, ...]] = field(default_factory=dict)
+
+    def stuck(self, lane: P2PLane, number: int) -> Uneven | None:
+        """The message of this number, if its ends do not ask for the same and one of them is open."""
+        return next(
+            (u for u in self.uneven.get((lane.group, lane.source, lane.target), ()) if u.number == number and not u.over), None
+        )
 
 
 def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) -> Traffic:
@@ -169,7 +178,8 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
             laid=(group, src, dst) in laid and laid[group, src, dst].proved,
             doubtful=(group, src, dst) in laid and laid[group, src, dst].doubtful,
         )  # fmt: skip
-    return Traffic(lanes, paired)
+    known = [key for key, lane in lanes.items() if lane.paired and lane.judged]
+    return Traffic(lanes, paired, uneven(records, paired, known))
 
 
 def _begun(records: Records, rows: pl.DataFrame, torn_too: frozenset[Member]) -> frozenset[Member]:

@@ -125,7 +125,14 @@ class View:
             before = ends.end(rank).before
             table[i][:before] = self._windows[group, rank].below
             table[i][table[i] == NO_CALL] = self._beyond(ends, rank)
+        for number in self._uneven(group, lane):
+            table[:, number - 1] |= DIFFERS
         return GridRows(group, lane, 1, ranks, tuple(row.tobytes() for row in table))
+
+    def _uneven(self, group: int, lane: str) -> frozenset[int]:
+        """Numbers of a lane whose send and receive do not ask for the same."""
+        ends = self._lane(group, lane)
+        return frozenset(each.number for each in self._traffic.uneven.get((group, ends.source, ends.target), ()))
 
     def _lane(self, group: int, lane: str) -> P2PLane:
         source, target = (int(x) for x in lane.removeprefix("p2p ").split("->"))
@@ -216,7 +223,8 @@ class View:
         if family == "all_to_all" or lane != COLLECTIVE:
             texts = {r: (name, (name, text), text) for r, (name, _, text) in texts.items()}
         sides = compare.sides(texts, 0)
-        return tuple(SignatureSide(s.ranks, s.op, s.text, reference=True) for s in sides)
+        fits = lane == COLLECTIVE or seq not in self._uneven(group, lane)
+        return tuple(SignatureSide(s.ranks, s.op, s.text, reference=fits) for s in sides)
 
     def _cell(self, group: int, lane: str, rank: int, code: int, found: tuple[Entry, ...], *, differs: bool) -> Cell:
         if found:  # of several records of one call, the one that the grid goes by

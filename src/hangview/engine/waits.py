@@ -203,6 +203,8 @@ def _sends_and_receives(
                 stale = mine.rank in older and not lane.paired  # its peer's later ones may be what it waited for
                 if not lane.judged or request.unclear or (stale and answer != "over"):
                     ends[mine.rank][place] = End.UNJUDGED
+                elif traffic.stuck(lane, request.number) is not None:
+                    ends[mine.rank][place] = End.MISMATCH
                 elif answer == "over" or _own_delay(request, answer, since, lane):
                     ends[mine.rank].setdefault(place, End.LAG)
                 elif answer == "open":

@@ -10,6 +10,7 @@ from hangview.engine.findings.case import Case, Quiet
 from hangview.engine.findings.differing import mismatches
 from hangview.engine.findings.held import cycles, held
 from hangview.engine.findings.rest import notes, waiting
+from hangview.engine.findings.sizes import uneven
 from hangview.engine.findings.unseen import not_observed
 from hangview.incident import Finding, Kind, Role
 
@@ -28,6 +29,7 @@ def find(case: Case) -> tuple[Finding, ...]:
     told: set[Place] = set()
     out += not_requested(case, tell, told)
     out += mismatches(case, tell, told)
+    out += uneven(case, tell, told)
     out += held(case, tell, told)
     out += cycles(case, tell, told)
     named_ranks = {r for f in out for r in names(f)}

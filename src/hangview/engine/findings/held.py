@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
     from hangview.engine.evidence import Telling
     from hangview.engine.stalls import Stall
-    from hangview.engine.waits import Place
+    from hangview.engine.waits import Edge, Place
     from hangview.incident import Group
 
 #: Ranks without a dump that get a line each.
 _LOST = 8
+#: Requests of ranks that wait for each other that get a line each.
+_LINES = 8
 
 
 def held(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
@@ -193,7 +195,7 @@ def cycles(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
                 Kind.ORDER_CYCLE, Role.LEAD, ranks, (), place[0], place[1], place[2], tell.op_at(case.stalls, place),
                 Side.HOST if any(e.arrow is Arrow.HOST for e in arrows) else Side.DEVICE,
                 f"{who} wait for each other in a circle: {chain}",
-                tell.order(ranks, [e.place for e in arrows]),
+                (*tell.order(ranks, [e.place for e in arrows]), *_messages(case, tell, arrows)),
                 compare_first(Kind.ORDER_CYCLE, who), not_concluded(Kind.ORDER_CYCLE, who),
                 tuple(f"Rank {e.rank} waits for rank {e.on} in {tell.call(case.stalls, e.place)}." for e in shown),
             )
@@ -206,8 +208,15 @@ def cycles(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         out.append(
             Finding(
                 Kind.NOT_COMPLETED, Role.LEAD, ranks, (), place[0], place[1], place[2], tell.op_at(case.stalls, place),
-                Side.DEVICE, f"{who} requested both ends of {place[1]} ({case.groups[place[0]].label}) and neither is over", (),
+                Side.DEVICE, f"{who} requested both ends of {place[1]} ({case.groups[place[0]].label}) and neither is over",
+                _messages(case, tell, arrows),
                 compare_first(Kind.NOT_COMPLETED, who), not_concluded(Kind.NOT_COMPLETED, who),
             )
         )  # fmt: skip
     return out
+
+
+def _messages(case: Case, tell: Telling, arrows: Sequence[Edge]) -> tuple[Evidence, ...]:
+    """The records of sends and receives in which ranks wait for each other."""
+    mine = [edge for edge in arrows if edge.place[1] != COLLECTIVE][:_LINES]
+    return tuple(line for edge in mine for line in tell.requests(case.stalls, edge.place, (edge.rank,)))

@@ -110,8 +110,8 @@ def _odd_ones(case: Case) -> dict[int, frozenset[int]]:
 
 
 def _minority(case: Case, group: int, seq: int) -> tuple[int, ...]:
-    mismatch = case.stalls[group, seq].mismatch
-    return mismatch.minority if mismatch is not None else ()
+    stall = case.stalls.get((group, seq))  # none where a send and its receive differ
+    return stall.mismatch.minority if stall is not None and stall.mismatch is not None else ()
 
 
 def _leads_behind(case: Case, ranks: Iterable[int], odd: Mapping[int, frozenset[int]]) -> list[int]:
