@@ -110,6 +110,24 @@ def test_the_hook_counts_from_0(tmp_path):
     assert units(found) == {"0": (4, None, 4)}
 
 
+def tp_job(tmp_path: Path, told: str) -> Records:
+    """Only-active dumps of two ranks: the default group was never used, so it has no counters. Rank 1 is not in call 4 of tp
+    (group 1, pg_id 1); ``told``: the group that the record of rank 0 gives for that pg_id."""
+    groups = {**config(default_pg=[0, 1], tp=[0, 1]), "5": {"name": "5", "desc": "dp", "ranks": "[0, 1]"}}
+    open_call = entry(4, profiling_name="nccl2:all_reduce", state="scheduled", pg_id=1, process_group=(told, "tp"), record_id=9)
+    other = entry(1, profiling_name="nccl2:all_reduce", state="scheduled", pg_id=2, process_group=("5", "dp"), record_id=7)
+    first = dump([other, open_call], groups, {"1": status(3, -1, 2), "2": status(0)})
+    return job(tmp_path, [first, dump([other], groups, {"1": status(2, -1, 2), "2": status(0)})])
+
+
+def test_groups_without_work_have_no_counters_with_the_hook_and_the_others_keep_their_place(tmp_path):
+    assert units(tp_job(tmp_path, "1"), 1)["1"] == (3, None, 3)
+
+
+def test_where_a_record_gives_another_place_the_order_tells_nothing(tmp_path):
+    assert None in units(tp_job(tmp_path, "0"), 1)
+
+
 def test_a_hooked_backend_without_completion_has_no_completed_counter(tmp_path):
     entries = hook(4, library="fake")
     for one in entries:

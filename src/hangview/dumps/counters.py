@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     Key = tuple[str, frozenset[int] | None]
 
 
+#: A group's name that is longer is no number that anything counted to.
+_DIGITS = 18
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
     """One dump's counters with what is needed to read them."""
@@ -80,7 +84,11 @@ def read_counters(
     for one in configs:
         members[one.source][one.name] = one
     zero = {labels[s.label][0] for (_, pg_id), s in found.items() if pg_id == 0}
-    names = {c.source: _names(c, found, labels, members[c.source], default_is_zero=zero == {DEFAULT_NAME}) for c in counted}
+    in_order = _in_order(counted, found, labels, members)
+    names = {
+        c.source: _names(c, found, labels, members[c.source], default_is_zero=zero == {DEFAULT_NAME}, in_order=in_order)
+        for c in counted
+    }
     sets = {config.ranks: frozenset(config.ranks) or None for own in members.values() for config in own.values()}
     keys: dict[tuple[int, int], Key] = {}
     for source, own_names in names.items():
@@ -107,8 +115,13 @@ def _names(
     configs: Mapping[str, GroupConfig],
     *,
     default_is_zero: bool,
+    in_order: bool,
 ) -> dict[int, str]:
-    """pg_id → group name: by the records; else, where all names are numbers and none is left over, in numeric order."""
+    """pg_id → group name: by the records; else, where all names are numbers and none is left over, in numeric order.
+
+    With the hook groups without any work have no counters but are in the configuration, so there (``in_order``) pg_id is the
+    place of the name among all of them.
+    """
     ids = sorted(status.pg_id for status in counted.statuses)
     names = {i: labels[found[counted.source, i].label][0] for i in ids if (counted.source, i) in found}
     if len(names) == len(ids):
@@ -116,9 +129,34 @@ def _names(
     by_number = numbered(ids, configs)
     if by_number and all(by_number[i] == name for i, name in names.items()):
         return by_number
+    if in_order and _hooked(counted) and ids and ids[0] >= 0 and ids[-1] < len(configs):
+        ordered = sorted(configs, key=int)
+        return {i: ordered[i] for i in ids}
     if 0 in ids and 0 not in names and default_is_zero and DEFAULT_NAME in configs:
         names[0] = DEFAULT_NAME  # the default group is the first that a process makes
     return names
+
+
+def _hooked(counted: Counted) -> bool:
+    return counted.producer is not None and counted.producer.counters is Counters.OPS_FROM_ZERO
+
+
+def _in_order(
+    counted: Sequence[Counted],
+    found: Mapping[tuple[int, int], _Stand],
+    labels: Sequence[tuple[str, str]],
+    members: Mapping[int, Mapping[str, GroupConfig]],
+) -> bool:
+    """Whether the hook numbered groups in the order of their names, by every record of the job.
+
+    It does so from 0 as they are made, over all backends of a process: those of another backend leave gaps.
+    """
+    hooked = {c.source for c in counted if _hooked(c)}
+    if any(not name.isdecimal() or len(name) > _DIGITS for source in hooked for name in members[source]):
+        return False
+    ordered = {source: sorted(members[source], key=int) for source in hooked}
+    seen = [(ordered[source], pg_id, labels[stand.label][0]) for (source, pg_id), stand in found.items() if source in hooked]
+    return bool(seen) and all(0 <= pg_id < len(own) and own[pg_id] == name for own, pg_id, name in seen)
 
 
 def _comparable(
