@@ -56,7 +56,8 @@ def unrecorded(records: Records, entries: pl.DataFrame) -> Unrecorded | None:
     if not libraries:
         return None
     ops = [i for i, op in enumerate(records.ops) if op.library in libraries]
-    mine = entries.filter(pl.col("op").is_in(ops) & pl.col("group").is_not_null())
+    wanted = entries.lazy().filter(pl.col("op").is_in(ops) & pl.col("group").is_not_null())
+    mine = wanted.select("source", "pg_id", "group", "rank", "seq", "op_id").collect()  # not a copy of all columns
     if mine.is_empty():
         return None
     process = ["source", "pg_id"]

@@ -35,6 +35,14 @@ def test_answers(name, text):
     assert answer(getattr(incidents, name)(), None).text.startswith(text)
 
 
+def test_without_a_hang_no_more_is_said_than_the_recorder_tells():
+    """gloo records neither sends nor how a call ended."""
+    incident = incidents.healthy()
+    partly = replace(incident, coverage=replace(incident.coverage, unrecorded=("gloo records no sends",)))
+    text = answer(partly, None).text
+    assert text == "NO HANG SEEN  no hang in what is recorded · 1 lane compared, all that was recorded is over"
+
+
 def test_a_second_lead_is_shown_when_it_is_the_current_finding():
     incident = incidents.four_ranks()
     second = replace(incident.findings[0], summary="rank 1 did something else")

@@ -187,7 +187,9 @@ def _absence(
         *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
     ]
     if role is Role.LEAD:
-        steps.append(f"{who}: no unfinished request in any group, so {agrees(who, 'it waits', 'they wait')} for nobody.")
+        steps.append(
+            f"{who}: no unfinished request is recorded in any group: by that {agrees(who, 'it waits', 'they wait')} for nobody."
+        )
         lag = [p for r in ranks for p in case.graph.lagging.get(r, ())]
         if lag:
             note = tell.lag(ranks, lag[0])

@@ -83,7 +83,8 @@ def answer(incident: Incident, current: Finding | None) -> Line:
     """The one line that answers, in the report's words. ``current`` replaces the first lead where it is one itself."""
     shown = answering(incident, current)
     if incident.verdict is Verdict.NO_HANG and shown is None:
-        return line(("NO HANG SEEN  ", Tone.GOOD), ("these files show no hang", Tone.STRONG), _judged(incident), hang=14)
+        seen = "no hang in what is recorded" if incident.coverage.unrecorded else "these files show no hang"
+        return line(("NO HANG SEEN  ", Tone.GOOD), (seen, Tone.STRONG), _judged(incident), hang=14)
     if shown is None and incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
         return line(("NOT ENOUGH EVIDENCE  ", Tone.UNKNOWN), (_what_is_missing(incident), Tone.STRONG), hang=21)
     if shown is None:
@@ -114,7 +115,8 @@ def stepped(incident: Incident, current: Finding | None, grid_at: str = "") -> L
 def _judged(incident: Incident) -> str:
     lanes = [lane for lane in incident.lanes if lane.judged]
     unjudged = len(incident.lanes) - len(lanes)
-    text = f" · {count(len(lanes), 'lane')} compared, all that was requested completed"
+    over = "all that was recorded is over" if incident.coverage.unrecorded else "all that was requested completed"
+    text = f" · {count(len(lanes), 'lane')} compared, {over}"
     return f"{text} · {count(unjudged, 'lane')} not judged" if unjudged else text
 
 
