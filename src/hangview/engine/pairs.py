@@ -25,7 +25,7 @@ from hangview.producers import Counters, producer_of
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hangview.incident import Group
     from hangview.schema import Records, Signature
@@ -81,14 +81,12 @@ def lay(
     clocks = _clocks(records, entries, stuck)
     cut = {s.rank for s in records.sources if s.partial}
     holey = {s.rank for s in records.sources if s.usable and s.only_active}
-    out = {}
-    for key, mine in timed.partition_by(lane, as_dict=True, include_key=False).items():
-        found: Lane = (key[0], key[1], key[2])
+    out: dict[Lane, Laid] = {}
+    for found, sends, receives in _ends(timed):
         torn = bool({(found[0], rank) for rank in found[1:] if rank in holey} - begun)  # records are missing in between
         if found in by_number:
             out[found] = Laid(by_number[found], proved=not torn)
             continue
-        sends, receives = (_End.of(mine.filter(pl.col("sends") == side)) for side in (True, False))
         newest = sends.over - receives.over
         if set(found[1:]) & cut:
             out[found] = Laid(0, proved=False)
@@ -104,8 +102,7 @@ def _by_number(groups: tuple[Group, ...], rows: pl.DataFrame) -> dict[Lane, int]
     """Lanes of groups of two, by the newest ``p2p_seq`` that both ends recorded."""
     lane = ["group", "src", "dst"]
     two = {group.id for group in groups if len(group.ranks) == 2}
-    sides = (pl.col("number").filter(side) for side in (pl.col("sends"), ~pl.col("sends")))
-    sent, received = sides
+    sent, received = (pl.col("number").filter(side) for side in (pl.col("sends"), ~pl.col("sends")))
     met = (
         rows.filter(pl.col("p2p_seq").is_not_null() & pl.col("group").is_in(list(two)))
         .group_by(*lane, "p2p_seq")
@@ -153,7 +150,7 @@ def _clocks(records: Records, entries: pl.DataFrame, lanes: Iterable[tuple[int, 
     wanted = pl.DataFrame(list(lanes), schema={"src": pl.Int32, "dst": pl.Int32}, orient="row")
     full = [i for i, op in enumerate(records.ops) if op.family in FULL]
     over = (pl.col("reading") == int(CellState.COMPLETED)) & pl.col("completed_ns").is_not_null()
-    mine = pl.col("rank").is_in([*wanted["src"], *wanted["dst"]])
+    mine = pl.col("rank").is_in(wanted["src"].to_list() + wanted["dst"].to_list())
     calls = (
         entries.lazy()
         .filter((pl.col("lane") == COLLECTIVE) & over & mine & pl.col("op").is_in(full) & pl.col("group").is_not_null())
@@ -198,17 +195,6 @@ class _End:
     is_open: np.ndarray[tuple[int], np.dtype[np.bool_]]
     timed: bool  #: all were made at a known time
 
-    @classmethod
-    def of(cls, rows: pl.DataFrame) -> _End:
-        rows = rows.sort("position")
-        return cls(
-            rows["made"].fill_null(0).to_numpy(),
-            rows["ended"].fill_null(_NEVER).to_numpy(),
-            rows["elements"].to_numpy(),
-            rows["open"].to_numpy(),
-            rows["made"].null_count() == 0,
-        )
-
     def __len__(self) -> int:
         return len(self.made)
 
@@ -219,6 +205,25 @@ class _End:
     @property
     def over(self) -> int:
         return len(self) - self.open
+
+
+def _ends(timed: pl.DataFrame) -> Iterator[tuple[Lane, _End, _End]]:
+    """Each lane with its two ends: the sender's, the receiver's."""
+    lane = ["group", "src", "dst"]
+    rows = timed.sort(*lane, "sends", "position")
+    made, ended = rows["made"].fill_null(0).to_numpy(), rows["ended"].fill_null(_NEVER).to_numpy()
+    elements, still = rows["elements"].to_numpy(), rows["open"].to_numpy()
+    counts = rows.group_by(lane, maintain_order=True).agg(
+        received=(~pl.col("sends")).sum(), n=pl.len(), timed=pl.col("made").null_count() == 0
+    )
+    at = 0
+    for group, src, dst, received, n, known in counts.iter_rows():
+        middle, end = at + received, at + n
+        receives, sends = (
+            _End(made[a:b], ended[a:b], elements[a:b], still[a:b], known) for a, b in ((at, middle), (middle, end))
+        )
+        yield (group, src, dst), sends, receives
+        at = end
 
 
 def _only_way(sends: _End, receives: _End, clocks: _Clocks) -> Laid | None:
