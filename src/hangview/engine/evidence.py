@@ -139,6 +139,20 @@ class Telling:
             lines.append(Evidence(text, row["source"], row["record_id"]))
         return (*lines, *self._more(ranks))
 
+    def untold(self, stall: Stall) -> tuple[Evidence, ...]:
+        """Members of a call that requested it and of which it is not known what they asked for."""
+        lines = []
+        recorded = {row["rank"] for row in stall.rows}
+        for rank in stall.untold[:_EACH]:
+            window = self.windows[stall.group, rank]
+            if rank in recorded:
+                known, why = "its newest record shows", "more of the call may have been cut off"
+            else:
+                known, why = "its counters show", window.inside.word
+            text = f"rank {rank}: {known} {stall.seq} requested, not what it asked for: {why}"
+            lines.append(Evidence(f"{text}{self.file(window.source, None)}", window.source))
+        return (*lines, *self._more(stall.untold))
+
     def waited_ns(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> int | None:
         """How long the one of these ranks that asked first had waited when its file was written; None where that is not told.
 

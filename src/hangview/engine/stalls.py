@@ -54,6 +54,9 @@ class Stall:
     mismatch: Mismatch | None = None
     passed: bool = False  #: some member completed this call or a later one, or those who wait in it wrote older dumps than that
     rows: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    untold: tuple[
+        int, ...
+    ] = ()  #: members that requested it by their counters, or by a record in doubt: not told what they asked for
     lane: str = COLLECTIVE
 
 
@@ -179,11 +182,13 @@ def _stall(
     done = sorted(row["rank"] for row in rows if row["reading"] in DONE and row["rank"] not in waiting)
     ahead = [r for r, newest in proved.get(group.id, {}).items() if newest >= seq and r not in waiting]
     stale = all(windows[group.id, r].above is CellState.BEFORE_DUMP for r in waiting)
+    told = {row["rank"] for row in rows if row["key"] is not None}
+    untold = tuple(r for r in group.ranks if r not in told and r not in without.missing and r not in without.unobserved)
     passed = (bool(ahead) or stale) and family in compare.FULL
     return Stall(
         group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), without.missing, without.absent,
         without.unobserved, without.older, {row["rank"]: row["position"] for row in rows},
-        mismatch(records, group, rows, calls, len(without.unobserved)), passed, tuple(rows),
+        mismatch(records, group, rows, calls, len(without.unobserved) + len(untold)), passed, tuple(rows), untold,
     )  # fmt: skip
 
 

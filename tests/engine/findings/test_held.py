@@ -283,3 +283,32 @@ def test_a_dump_without_any_call_is_shown_where_members_are_not_recorded():
     assert (incident.leads, finding.ranks) == ((), (0, 1, 2))
     assert "one may be missing" in finding.summary
     assert finding.evidence[-1].text == "rank 3: dump is whole and holds no call of any group (trace_rank_3)"
+
+
+# -- what is known by counters alone -------------------------------------------------------------------------------------
+
+
+def cut_before(number: int, seq: int) -> Dump:
+    """Its counters, at the beginning of the file, have ``seq`` requested; the file ends before the record."""
+    return rank(number).calls("all_reduce", 1, seq - 12).counts(seq, seq - 1).cut()
+
+
+def test_of_a_call_known_by_counters_nobody_knows_what_was_asked_for():
+    incident = look(*alike((0, 1, 2), "all_reduce", 42), cut_before(3, 42))
+    (finding,) = (f for f in incident.findings if f.role is Role.LEAD)
+    assert (finding.kind, incident.leads) == (Kind.NOT_COMPLETED, ())
+    assert "equal arguments" not in " ".join((finding.summary, *finding.steps))
+    assert "device side" not in finding.summary
+    assert "what rank 3 asked for is not recorded, so it may differ" in finding.summary
+    assert "rank 3: its counters show 42 requested, not what it asked for: cut (trace_rank_3)" in [
+        each.text for each in finding.evidence
+    ]
+    assert "that all asked for the same: of rank 3 it is not recorded" in finding.not_concluded
+
+
+def test_a_member_of_whose_request_nothing_is_told_may_be_of_either_side():
+    """Two asked for Float, one for Half, and the fourth by its counters for anything: no majority."""
+    odd = rank(2).calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN, dtype="Half")
+    incident = look(*alike((0, 1), "all_reduce", 42), odd, cut_before(3, 42))
+    assert incident.leads == ()
+    assert [f.kind for f in incident.findings if f.role is Role.LEAD] == [Kind.DIFFERENT_DTYPE]

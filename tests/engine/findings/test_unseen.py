@@ -127,3 +127,27 @@ def test_where_a_missing_dump_is_usual_it_is_said(fixture, usual):
     (finding,) = (each for each in incident.findings if each.kind is Kind.NOT_OBSERVED)
     assert any("one that never came often leaves none" in each.text for each in finding.evidence) is usual
     assert incident.leads == ()
+
+
+def test_a_rank_that_is_missed_in_two_groups_is_told_in_both():
+    """Ranks 1 and 3 left nothing. Most wait for 3 in the default group; rank 0 waits for 1 in a pair, too."""
+    pair = Pg("7", "pair", (0, 1))
+    first = rank(0).calls("all_reduce", 1, 41, group=FIVE).call("all_reduce", 1, OPEN, group=pair)
+    incident = look(first, *alike((2, 4), "all_reduce", 42, group=FIVE))
+    found = [(f.role, f.kind, f.ranks, f.seq) for f in incident.findings]
+    assert (Role.LEAD, Kind.NOT_OBSERVED, (1, 3), 42) in found
+    assert any(
+        f.role is Role.WAITING and "rank 0 waits in all_reduce 1 of pair for rank 1" in f.summary for f in incident.findings
+    )
+
+
+def test_what_is_recorded_is_told_before_what_is_not():
+    """One of four asks for another dtype, so nobody is the majority once rank 3 is unseen; in a group told first by its number,
+    a dump is missing."""
+    far = Pg("0", "default_pg", (0, 1, 2, 3, 4))
+    odd = Pg("9", "odd", (0, 1, 2))
+    dumps = [rank(r).call("all_reduce", 1, OPEN, group=odd, dtype=d) for r, d in ((0, "Float"), (1, "Half"))]
+    dumps[0].call("all_reduce", 5, OPEN, group=far)
+    incident = look(*dumps)
+    kinds = [f.kind for f in incident.findings if f.role is Role.LEAD]
+    assert kinds.index(Kind.DIFFERENT_DTYPE) < kinds.index(Kind.NOT_OBSERVED)

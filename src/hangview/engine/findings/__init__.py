@@ -42,7 +42,8 @@ def find(case: Case) -> tuple[Finding, ...]:
 
 
 def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Leads first, of these the ones that name a rank, then notes, then waiting; within these by group and seq."""
+    """Leads first, of these the ones that name a rank, and what is recorded before what is not; then notes, then waiting.
+    Within these by group and seq."""
     order = {Role.LEAD: 0, Role.NOTE: 1, Role.WAITING: 2}
     none = -1
     return tuple(
@@ -51,6 +52,7 @@ def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
             key=lambda f: (
                 order[f.role],
                 f.role is Role.LEAD and not names(f),
+                f.role is Role.LEAD and f.kind is Kind.NOT_OBSERVED,
                 none if f.group is None else f.group,
                 f.lane or "",
                 f.seq or 0,

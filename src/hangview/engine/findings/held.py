@@ -53,6 +53,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     who, done = tell.ranks(stall.waiting), tell.ranks(stall.done)
     on_device, unclear = _on_device(case, stall), _unclear(stall)
     loose = _loose(case, group)
+    unknown = tell.ranks(stall.untold)
     every = (
         f"every rank that recorded {group.label} requested {stall.family} {stall.seq}"
         if loose
@@ -69,19 +70,27 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
         summary = f"{every}; {over}{rooted}"
     else:
         kind = Kind.NOT_COMPLETED
-        summary = f"{every} with equal arguments and none completed it"
-        if not loose:
+        equal = "" if stall.untold else " with equal arguments"
+        summary = f"{every}{equal} and none completed it"
+        if stall.untold:
+            summary += f"; what {unknown} asked for is not recorded, so it may differ"
+        elif not loose:
             where = "on the device side" if on_device else "inside the call: a connection, or a process that stands still in it"
             summary += f": by these records no rank is missing, and what holds it is {where}"
     if loose:
         summary += f"; {_how_loose(case, group)}"
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
-        (*tell.requests(case.stalls, place, stall.waiting), *(_silent(case) if loose else ())),
-        (_members_first(case, tell, group) if loose else "") + compare_first(kind, who, on_device=on_device),
-        not_concluded(kind, who, unclear=unclear),
+        (*tell.requests(case.stalls, place, stall.waiting), *tell.untold(stall), *(_silent(case) if loose else ())),
+        (f"what {unknown} asked for, by log or stack; " if stall.untold else "")
+        + (_members_first(case, tell, group) if loose else "")
+        + compare_first(kind, who, on_device=on_device),
+        (*((f"that all asked for the same: of {unknown} it is not recorded",) if stall.untold else ()),
+         *not_concluded(kind, who, unclear=unclear)),
         (
-            f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call} with equal arguments.",
+            f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call}"
+            + ("." if stall.untold else " with equal arguments."),
+            *(each.text[0].upper() + each.text[1:] + "." for each in tell.untold(stall)),
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
             "So nobody is named." if loose else "So no rank is missing on the host side, and nobody is named.",
         ),

@@ -13,7 +13,7 @@ from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hangview.engine.evidence import Telling
     from hangview.engine.waits import Edge, Place
@@ -37,12 +37,14 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
         primary = min(places, key=lambda p: (p[1] != COLLECTIVE, -len(places[p]), place_order(case, p)))
         by_primary[primary].append(rank)
     out = []
-    for place, ranks in sorted(by_primary.items(), key=lambda x: place_order(case, x[0])):
+    unseen = {rank for ranks in by_primary.values() for rank in ranks}
+    for place, first in sorted(by_primary.items(), key=lambda x: place_order(case, x[0])):
+        ranks = sorted(rank for rank in unseen if place in arrows[rank])  # also those that are more missed elsewhere
         waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
         open_chain = any(r not in explained for rs in (waiters,) for r in rs)
         role = Role.LEAD if open_chain or not named else Role.NOTE
-        for rank in ranks:
-            told.update(p for p in arrows[rank] if p not in told)
+        elsewhere = {p for rank in first for p in arrows[rank]} - told - set(by_primary)
+        told.add(place)
         group, op, who = case.groups[place[0]], tell.op_at(case.stalls, place), tell.ranks(ranks)
         verb = "wait" if len(waiters) > 1 else "waits"
         call = f"{op} {place[2]} of {group.label}"
@@ -66,7 +68,24 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
                 ),
             )
         )  # fmt: skip
+        out += [_elsewhere(case, tell, p, [r for r in unseen if p in arrows[r]], arrows) for p in sorted(elsewhere)]
+        told |= elsewhere
     return out
+
+
+def _elsewhere(
+    case: Case, tell: Telling, place: Place, ranks: Sequence[int], arrows: Mapping[int, Mapping[Place, Sequence[Edge]]]
+) -> Finding:
+    """Another call in which somebody waits for ranks that nothing tells of: no lead of its own."""
+    waiters = sorted({edge.rank for rank in ranks for edge in arrows[rank][place]})
+    who = tell.ranks(sorted(ranks))
+    return Finding(
+        Kind.WAITING, Role.WAITING, tuple(waiters), tuple(sorted(ranks)), place[0], place[1], place[2],
+        tell.op_at(case.stalls, place), Side.UNKNOWN,
+        f"{tell.ranks(waiters)} {'wait' if len(waiters) > 1 else 'waits'} in {tell.call(case.stalls, place)} for {who}, of which "
+        f"nothing tells",
+        (), compare_first(Kind.WAITING, ""), not_concluded(Kind.WAITING, ""),
+    )  # fmt: skip
 
 
 def _usual(case: Case, ranks: Sequence[int]) -> tuple[str, ...]:
