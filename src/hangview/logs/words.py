@@ -137,7 +137,7 @@ def end_not_concluded(end: ProcessEnd, others: Sequence[int]) -> tuple[str, ...]
     """What must not be concluded from a process that ended."""
     said = []
     if others:
-        said.append(f"that {name_ranks(others, 8)}, which timed out, {is_or_are(others)} at fault")
+        said.append(f"that {name_ranks(others, 8)}, which waited, {is_or_are(others)} at fault")
     said.append("that there is no network fault at all")
     if end.kind is EndKind.HEARTBEAT:
         said += [
