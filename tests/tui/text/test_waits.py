@@ -122,3 +122,11 @@ def test_a_lead_stands_above_a_cycle():
     incident = builder.build()
     lines = texts(replace(incident, leads=(3,)))
     assert [line.split("  ")[0] for line in lines if not line.startswith(" ")] == ["rank 3", "cycle of 2 ranks: ranks 0-1"]
+
+
+def test_of_a_lead_without_a_dump_it_is_not_said_that_it_waits_for_nobody():
+    """It is the lead by its log alone."""
+    incident = incidents.four_ranks()
+    coverage = replace(incident.coverage, read=(0, 1, 2), missing={3: "no dump file"})
+    root = next(line for line in texts(replace(incident, coverage=coverage)) if "look here first" in line)
+    assert root == "rank 3  look here first: others wait, and no dump tells whether it waits"

@@ -82,10 +82,14 @@ def state_tone(state: CellState, *, differs: bool = False) -> Tone:
 
 
 NOBODY = "it waits for nobody"
+UNTOLD = "no dump tells whether it waits"
 
 
 def waits_for_nobody(incident: Incident, rank: int) -> str:
-    """What is true of a rank without a wait: one with open requests is inside a call, and yet waits for no other rank."""
+    """What is true of a rank without a wait: one with open requests is inside a call, and yet waits for no other rank; of one
+    without a dump nothing is known."""
+    if rank not in incident.coverage.read:
+        return UNTOLD
     still = any(position.open_seq is not None for position in incident.view.positions(rank))
     return "its own open requests wait for no other rank" if still else NOBODY
 

@@ -12,7 +12,7 @@ from hangview.text import count, name_ranks
 from hangview.tui.place import Place
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.sides import MISMATCHES
-from hangview.tui.text.common import NOBODY, lane_name, waits_for_nobody
+from hangview.tui.text.common import NOBODY, UNTOLD, lane_name, waits_for_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -138,6 +138,8 @@ def _for_nobody(incident: Incident, ranks: Sequence[int]) -> str:
     told = {waits_for_nobody(incident, rank) for rank in ranks}
     if len(ranks) == 1:
         return told.pop()
+    if UNTOLD in told:
+        return "of some no dump tells whether they wait" if len(told) > 1 else UNTOLD.replace("it waits", "they wait")
     return "they wait for nobody" if told == {NOBODY} else "none of their own open requests waits for another rank"
 
 
