@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from textual import events
 from textual.keys import _character_to_key
+from textual.widgets import Input
 
 from hangview.tui import UiOptions
 from hangview.tui.app import HangviewApp
 from hangview.tui.looker import Failed, Looked
 from hangview.tui.prose import plain
+from hangview.worksheet import prefill
+from hangview.worksheet.store import SheetStore
 from tests.support.incidents import eight_in_five_groups, four_ranks
 from tests.tui.screens import screen_text, showing
 
@@ -177,3 +180,73 @@ async def test_a_look_that_was_asked_for_says_how_it_ended_and_what_is_said_of_f
         app.post_message(Looked(four_ranks(), final=True))  # of itself: nothing is said
         await pilot.pause()
         assert "looked again" not in screen_text(app)
+
+
+async def press_ahead(app: HangviewApp, typed: str) -> None:
+    for char in typed:
+        app.post_message(events.Key(_character_to_key(char) if not char.isalnum() else char, char))
+
+
+def keep_a_draft(text: str = "580.65") -> SheetStore:
+    incident = four_ranks()
+    store = SheetStore()
+    store.keep(prefill(incident).with_text("driver", text), incident)
+    store.close()
+    return store
+
+
+async def test_what_is_typed_ahead_answers_no_question_about_a_draft():
+    """``Date is 2026`` typed while the files were read deleted a draft by its D."""
+    keep_a_draft()
+    app = still_reading()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("w")
+        await press_ahead(app, "Date yes on 2026")
+        await pilot.pause()
+        app.post_message(Looked(four_ranks(), final=True))
+        for _ in range(50):
+            await pilot.pause()
+        assert on_top(app) == "DraftDialog"
+        shown = " ".join(" ".join(row.split("│")[1] for row in screen_text(app).splitlines() if row.count("│") == 2).split())
+        assert "Date yes on 2026" in shown  # said, so that it can be typed again
+        assert len(SheetStore().drafts(four_ranks())) == 1
+        await pilot.press("enter")  # a key that was pressed when the question was there
+        await pilot.pause()
+        assert on_top(app) == "WorksheetScreen"
+
+
+async def test_keys_in_one_write_delete_no_draft_either():
+    keep_a_draft()
+    async with showing(four_ranks()) as (app, pilot):
+        await press_ahead(app, "wDyDyn")
+        for _ in range(50):
+            await pilot.pause()
+        assert on_top(app) == "DraftDialog"
+        assert len(SheetStore().drafts(four_ranks())) == 1
+        await press_ahead(app, "Dy")  # the question about deleting was not seen before its answer was typed
+        for _ in range(50):
+            await pilot.pause()
+        assert on_top(app) == "DraftDialog"
+        assert len(SheetStore().drafts(four_ranks())) == 1
+        await pilot.press("y")
+        for _ in range(10):
+            await pilot.pause()
+        assert SheetStore().drafts(four_ranks()) == ()
+
+
+async def test_no_file_is_replaced_by_a_key_that_was_typed_ahead(tmp_path):
+    (tmp_path / "mine.md").write_text("of somebody else", encoding="utf-8")
+    async with showing(four_ranks()) as (app, pilot):
+        await pilot.press("s")
+        dialog = app.screen
+        dialog.query_one(Input).value = str(tmp_path / "mine.md")
+        app.post_message(events.Key("enter", None))
+        await press_ahead(app, "r")
+        for _ in range(50):
+            await pilot.pause()
+        assert on_top(app) == "SaveDialog"
+        assert (tmp_path / "mine.md").read_text(encoding="utf-8") == "of somebody else"
+        await pilot.press("r")
+        for _ in range(10):
+            await pilot.pause()
+        assert (tmp_path / "mine.md~").read_text(encoding="utf-8") == "of somebody else"

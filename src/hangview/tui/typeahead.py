@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from textual.events import Key, Paste
 from textual.widgets import Input, TextArea
 
+from hangview.tui.asking import Asking
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -27,6 +29,8 @@ PATIENCE = 5.0
 ROUNDS = 4
 #: Keys that end the waiting for a screen.
 ENDING = ("escape", "ctrl+c", "ctrl+q")
+#: Keys that end the program, whatever is on top.
+LEAVING = ("ctrl+q",)
 
 
 class TypeAhead:
@@ -69,7 +73,8 @@ class TypeAhead:
             if event.key == "escape":
                 return
         if self._in_hand is None:
-            await self._hand_on(event)
+            if not self._too_early(event):
+                await self._hand_on(event)
             return
         self._waiting.append(event)
         if len(self._waiting) == 1:
@@ -87,6 +92,14 @@ class TypeAhead:
     def drop(self) -> None:
         """Forget what was typed ahead."""
         self._waiting.clear()
+
+    def _too_early(self, event: Key | Paste) -> bool:
+        """Whether it was on its way before the question on top could be seen: that is said there, and nothing answered."""
+        question = self._app.screen
+        if not isinstance(question, Asking) or question.is_answer(event) or key_of(event) in LEAVING:
+            return False
+        question.drop_ahead(written(event))
+        return True
 
     async def _hand_on(self, event: Key | Paste) -> None:
         self._in_hand = event
@@ -117,6 +130,8 @@ class TypeAhead:
         if event is not self._in_hand:
             return
         self._in_hand = None
+        while self._waiting and not self.holds and self._too_early(self._waiting[0]):
+            self._waiting.popleft()
         if self._waiting and not self.holds:
             await self._hand_on(self._gathered(self._app.focused))
 
@@ -137,3 +152,14 @@ def typed(event: Key | Paste, field: Widget | None) -> str:
     if event.is_printable:
         return event.character or ""
     return "\n" if event.key == "enter" and isinstance(field, TextArea) else ""
+
+
+def key_of(event: Key | Paste) -> str:
+    return event.key if isinstance(event, Key) else ""
+
+
+def written(event: Key | Paste) -> str:
+    """What was typed, as far as it is text."""
+    if isinstance(event, Paste):
+        return event.text
+    return (event.character or "") if event.is_printable else ""

@@ -347,18 +347,40 @@ async def test_an_earlier_draft_may_be_left_where_it_is(tmp_path: Path) -> None:
     assert len(store_in(tmp_path).drafts(INCIDENT)) == 1
 
 
-async def test_a_draft_is_deleted_only_by_its_own_key(tmp_path: Path) -> None:
+async def test_a_draft_is_deleted_only_by_two_keys(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
     async with form(tmp_path) as (app, _, pilot):
-        await pilot.press("D")
+        await pilot.press("D", "y")
         await pilot.pause()
         assert "not deleted: it is open in another hangview" in screen_text(app)
         store.close()
         await pilot.press("D")
         await pilot.pause()
+        assert "for good?" in dialog_text(app)
+        assert "y:delete it" in dialog_text(app)
+        await pilot.press("y")
+        await pilot.pause()
         assert on_top(app) is not DraftDialog
     assert store_in(tmp_path).drafts(INCIDENT) == ()
+
+
+@pytest.mark.parametrize("key", ["D", "n", "o", "enter", "escape", "x"])
+async def test_any_other_key_keeps_the_draft_and_does_no_more(tmp_path: Path, key: str) -> None:
+    store = store_in(tmp_path)
+    store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)
+    store.close()
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("y")  # no question is asked yet
+        await pilot.press("D", key)
+        await pilot.pause()
+        assert on_top(app) is DraftDialog
+        assert not sheet.session.begun
+        if key != "x":  # bound to nothing: the question is still there
+            assert "the draft stays" in dialog_text(app)
+            await pilot.press("y")
+            assert on_top(app) is DraftDialog
+    assert len(store_in(tmp_path).drafts(INCIDENT)) == 1
 
 
 async def test_new_evidence_fills_an_untouched_form_by_itself(tmp_path: Path) -> None:

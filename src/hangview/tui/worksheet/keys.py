@@ -87,8 +87,11 @@ DRAFT_ACTIONS = (
     _action("take_draft", ("enter",), "go on", "go on with the draft"),
     _action("begin_anew", ("n",), "begin anew", "leave the drafts as they are"),
     _action("open_saved", ("o",), "open saved", "open the file that the draft was saved to instead"),
-    _action("delete_draft", ("D",), "delete", "delete the draft"),
+    _action("delete_draft", ("D",), "delete", "delete the draft; asks first"),
+    _action("delete_surely", ("y",), "delete it", "on the question whether to delete it: delete it for good"),
 )
+#: The key lines of the question which draft, and of the one whether to delete it.
+DRAFT_FOOTER, DELETE_FOOTER = DRAFT_ACTIONS[:-1], DRAFT_ACTIONS[-1:]
 CHANGE_ACTIONS = (
     _action("take_ticked", ("enter",), "take over", "take over what is ticked, leave the rest and do not offer it again"),
     _action("tick_all", ("a",), "all or none", "tick all or none"),

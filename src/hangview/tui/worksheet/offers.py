@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import VerticalScroll
@@ -10,12 +11,20 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from hangview.tui.asking import Asking
 from hangview.tui.live import live_keys
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ProseView
 from hangview.tui.worksheet.bindings import bind, key_line
 from hangview.tui.worksheet.dialog import Dialog
-from hangview.tui.worksheet.keys import CHANGE_ACTIONS, DIALOG_ACTIONS, DRAFT_ACTIONS, PREVIEW_ACTIONS
+from hangview.tui.worksheet.keys import (
+    CHANGE_ACTIONS,
+    DELETE_FOOTER,
+    DIALOG_ACTIONS,
+    DRAFT_ACTIONS,
+    DRAFT_FOOTER,
+    PREVIEW_ACTIONS,
+)
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.saving import short_path
 from hangview.tui.worksheet.screen_words import ENGLISH, ScreenWords
@@ -31,8 +40,11 @@ if TYPE_CHECKING:
     from hangview.worksheet.session import Session
 
 
-class DraftDialog(Dialog[str]):
-    """Earlier drafts of this incident, the newest first. Answers what was gone on with, "" to begin anew, None when left."""
+class DraftDialog(Asking, Dialog[str]):
+    """Earlier drafts of this incident, the newest first. Answers what was gone on with, "" to begin anew, None when left.
+
+    A draft is deleted by two keys, the second of which answers a question that names it; any other keeps it and does no more.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bind(DRAFT_ACTIONS)
     AUTO_FOCUS = "OptionList"
@@ -44,9 +56,10 @@ class DraftDialog(Dialog[str]):
         self._list = OptionList(*(Option(self._words(draft)) for draft in drafts), compact=True)
         self._message = Lines(ascii_only=ascii_only, classes="dialog-message")
         self._keys = Lines(ascii_only=ascii_only, classes="dialog-keys")
+        self._doomed: Draft | None = None  # whether to delete it is being asked
+        self._early = ""  # typed before the question was there
 
     def _words(self, draft: Draft) -> Content:
-        when = datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
         edited = sum(field.mark is Mark.EDITED for field in draft.sheet)
         notes = [self.words.count("draft.written", edited) if edited else self.words("draft.nothing")]
         if draft.open_elsewhere:
@@ -54,20 +67,48 @@ class DraftDialog(Dialog[str]):
         if draft.saved_to is not None:
             key = "draft.changed_there" if draft.saved_differs else "saved_to"
             notes.append(self.words(key, path=short_path(draft.saved_to, self._session.store.cwd)))
-        return Content(self.spell(f"{when}  {' · '.join(notes)}\n    {draft.about}"))
+        return Content(self.spell(f"{_when(draft)}  {' · '.join(notes)}\n    {draft.about}"))
 
     def compose(self) -> ComposeResult:
         yield self.frame(self.words("draft.title"), self._list, self._message, self._keys, classes="-tall")
 
     def on_mount(self) -> None:
-        self._keys.show(
-            (key_line((*DRAFT_ACTIONS, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app), words=self.words),)
-        )
+        self._say_keys()
+        self._ask()
+
+    def _ask(self) -> None:
+        self.ask(self.call_after_refresh, monotonic)  # the clock of textual's events
+
+    def _say_keys(self) -> None:
+        asked = DELETE_FOOTER if self._doomed is not None else DRAFT_FOOTER
+        keys = key_line((*asked, *DIALOG_ACTIONS), self.app.size.width - 8, live=live_keys(self.app), words=self.words)
+        self._keys.show((keys,))
+
+    def _say(self, text: str) -> None:
+        self._message.show((line((text, Tone.LEAD)),))
+
+    def drop_ahead(self, typed: str) -> None:
+        self._early += typed
+        if self._early.strip():
+            self._say(self.words("typed_early", typed=self._early.strip()))
 
     @property
     def _chosen(self) -> Draft | None:
         at = self._list.highlighted
         return self._drafts[at] if at is not None and at < len(self._drafts) else None
+
+    def _keeps(self) -> bool:
+        """Whether this key was no answer to the question about deleting: the draft stays, and that is all."""
+        if self._doomed is None:
+            return False
+        self._stop_asking()
+        self._say(self.words("draft.stays"))
+        return True
+
+    def _stop_asking(self) -> None:
+        self._doomed = None
+        self._list.focus()
+        self._say_keys()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -75,37 +116,60 @@ class DraftDialog(Dialog[str]):
 
     def action_take_draft(self) -> None:
         draft = self._chosen
-        if draft is not None:
+        if not self._keeps() and draft is not None:
             self._session.resume(draft)
             self.dismiss(self.words("draft.copied" if draft.open_elsewhere else "draft.going_on"))
 
     def action_begin_anew(self) -> None:
-        self.dismiss("")
+        if not self._keeps():
+            self.dismiss("")
+
+    def action_cancel(self) -> None:
+        if not self._keeps():
+            super().action_cancel()
 
     def action_open_saved(self) -> None:
         draft = self._chosen
+        if self._keeps():
+            return
         if draft is None or draft.saved_to is None:
-            self._message.show((line((self.words("draft.no_file"), Tone.LEAD)),))
+            self._say(self.words("draft.no_file"))
             return
         result = self._session.open(draft.saved_to)
         if result.sheet is None:
-            self._message.show((line((self.words.tell(result.message), Tone.LEAD)),))
+            self._say(self.words.tell(result.message))
         else:
             self.dismiss(self.words("opened", path=result.path))
 
     def action_delete_draft(self) -> None:
         draft = self._chosen
+        if self._keeps() or draft is None:
+            return
+        self._doomed, self._early = draft, ""
+        self.set_focus(None)  # no key moves the list meanwhile
+        self._say(self.words("draft.delete", when=_when(draft)))
+        self._say_keys()
+        self._ask()
+
+    def action_delete_surely(self) -> None:
+        draft = self._doomed
         if draft is None:
             return
+        self._stop_asking()
         problem = self._session.store.discard(draft)
         if problem:
-            self._message.show((line((self.words("draft.not_deleted", why=self.words.tell(problem)), Tone.LEAD)),))
+            self._say(self.words("draft.not_deleted", why=self.words.tell(problem)))
             return
         at = self._drafts.index(draft)
         self._drafts.remove(draft)
         self._list.remove_option_at_index(at)
+        self._say(self.words("draft.deleted", when=_when(draft)))
         if not self._drafts:
             self.dismiss("")
+
+
+def _when(draft: Draft) -> str:
+    return datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
 
 
 class ChangesDialog(Dialog[int]):

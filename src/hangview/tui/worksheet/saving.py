@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.widgets import Input
 
+from hangview.tui.asking import Asking
 from hangview.tui.live import live_keys
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.typed_line import TypedLine
@@ -22,6 +24,7 @@ from hangview.worksheet.store import OpenResult, SaveResult, SaveStatus
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.events import Key, Paste
 
     from hangview.worksheet.session import Session
 
@@ -45,7 +48,7 @@ def enter_or_back(words: ScreenWords, does: str) -> Line:
     return line(("enter", Tone.KEY), (f":{words(does)}  ", Tone.DIM), ("esc", Tone.KEY), (f":{words('do.back')}", Tone.DIM))
 
 
-class SaveDialog(Dialog[SaveResult]):
+class SaveDialog(Asking, Dialog[SaveResult]):
     """Asks where to, saves, and stays until it is saved or left: a failure is said at once with another place to take."""
 
     BINDINGS: ClassVar[list[BindingType]] = bind(REPLACE_ACTIONS)
@@ -99,8 +102,15 @@ class SaveDialog(Dialog[SaveResult]):
             self._asked = path
             message.append(line(self.words("save.stays", name=f"{path.name}~")))
             self.set_focus(None)
+            self.ask(self.call_after_refresh, monotonic)  # the clock of textual's events
         self._message.show(tuple(message))
         self._say_keys()
+
+    def is_answer(self, event: Key | Paste) -> bool:
+        return self._asked is None or super().is_answer(event)
+
+    def drop_ahead(self, typed: str) -> None:
+        """The question is there and unanswered: that says enough."""
 
     def _offer(self, path: Path, elsewhere: Path) -> Line:
         """Another place in the field, the cursor behind it. What was typed stays where it is the folder that is not there: a
