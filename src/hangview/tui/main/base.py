@@ -191,6 +191,14 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         self.map.display = layout.map > 0
         self.query_one("#keys", KeyLine).fill(width)
         self.arranged = layout
+        self._focus_in_sight()
+
+    def _focus_in_sight(self) -> None:
+        """Keys never go to a pane that is out of sight, whatever took it away: those would do what nobody sees."""
+        focused = self.focused
+        hidden = isinstance(focused, ProseView) and not (isinstance(focused.parent, Pane) and focused.parent.display)
+        if hidden and focused is not None and focused.parent is not None and self.arranged is not None and self.arranged.fits:
+            self.query_one(f"#{self.center}").focus()
 
     def _show_sides(self, layout: Layout) -> None:
         """Which panes stand beside each other."""
@@ -202,7 +210,8 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         for name in CENTERS:
             self.pane(name).display = name == self.center
         finding = self.incident is not None and bool(self.incident.findings)
-        self.pane("finding").display = finding and (layout.finding or self.center == "findings")
-        self.pane("details").display = self.center != "findings" or layout.finding or not finding
+        calls = self.center != "findings" or self.focused is self.prose("details")  # the call, if there is room for one of both
+        self.pane("finding").display = finding and (layout.finding or not calls)
+        self.pane("details").display = calls or layout.finding or not finding
         chooses = self.center == "findings" and self.focused is not self.prose("finding")
         self.pane("finding").say_hint(f"{self.key('next_pane')}: scroll" if chooses else "")

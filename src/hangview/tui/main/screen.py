@@ -122,8 +122,10 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
     def go_back(self) -> bool:
         if self.center == "text" and not self.waiting_for_calls:
             self._to_grid()  # the files stand alone: what is below the grid is out of sight meanwhile
-        elif self.level > 0:
+        elif self.level > 0 and self.pane("details").display:
             self.level -= 1
+        elif self.center in ("findings", "waits") and self.focused is self.prose("details"):
+            self._focus(self.center)  # the list that it was gone to from
         elif self.center in ("findings", "waits"):
             self._to_grid()
         elif self.focused is not self.query_one(f"#{self.center}"):
