@@ -267,3 +267,10 @@ def test_records_know_their_group():
     tp = Pg("7", "tp", (0, 1))
     found = table(rank(0).call("all_reduce", 1, group=PAIR).call("all_reduce", 1, group=tp), rank(1).knows(PAIR, tp))
     assert found["group"].to_list() == [0, 1]
+
+
+def test_of_the_batch_in_which_a_file_ends_nothing_is_clear():
+    """Its closing entry may be what was cut off. The batch before it has one, and a send by itself has a state of its own."""
+    cut = rank(0).batch(1, to=(1,)).send(1, 2, OPEN).batch(3, to=(1,), how=None).cut()
+    rows = table(cut, rank(1).batch(1, of=(0,))).rows(named=True)
+    assert [row["unclear"] for row in rows if row["rank"] == 0 and row["lane"] == P2P] == [False, False, True]

@@ -350,3 +350,14 @@ def test_who_is_behind_whom_is_the_same_chain_from_its_other_end():
     assert found.behind((3,)) == {0, 1, 2}
     assert found.behind((1, 2)) == {0, 1}
     assert found.behind(()) == frozenset()
+
+
+def test_a_batch_that_a_file_ends_in_closes_no_circle():
+    """Rank 0's last batch has lost its closing entry, so nothing tells whether it still waits for rank 1."""
+    whole = [rank(0).batch(1, to=(1,), group=PAIR).batch(2, to=(1,), how=OPEN, group=PAIR)]
+    cut = [rank(0).batch(1, to=(1,), group=PAIR).batch(2, to=(1,), how=None, group=PAIR).cut()]
+    other = rank(1).batch(1, of=(0,), group=PAIR).batch(2, of=(0,), how=OPEN, group=PAIR)
+    assert steps(*whole, other).graph.paired == ((0, 1),)
+    graph = steps(*cut, other).graph
+    assert graph.paired == ()
+    assert [(e.rank, e.on, e.arrow) for e in graph.edges[1]] == [(1, 0, Arrow.UNKNOWN)]

@@ -53,7 +53,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     flags = (by_op[name] for name in ("completion", "closes", "ends", "peers", "control"))
     reading = timed.lazy().select(reading=_reading()).collect(engine="streaming")["reading"]
     frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(*flags, reading)
-    frame = _survivors(records, _lanes(frame))
+    frame = _cut_batches(records, _survivors(records, _lanes(frame)))
     issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))
     added = frame.select("lane", "reading", "closed", "unclear", issued=issued)
     return entries.with_columns(homes, by_op["family"]).hstack(added)
@@ -115,6 +115,20 @@ def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
         reading=pl.when(over).then(completed).otherwise("reading"),
         unclear=(loose & ~over & pl.col("raw_done").is_not_null() & ~comparable).fill_null(value=False),
     ).drop("done", "raw_asked", "raw_done", "highest", "batched", "left_out")
+
+
+def _cut_batches(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
+    """Of the batch in which a file ends nothing is clear: its members never move, and its closing entry may be cut off."""
+    cut = [i for i, s in enumerate(records.sources) if s.usable and s.partial]
+    if not cut:
+        return frame
+    batch = ["source", "label", "seq", "p2p_seq"]
+    ends = (
+        frame.lazy().filter(pl.col("source").is_in(cut)).sort("position").unique("source", keep="last").select(batch).collect()
+    )
+    last = pl.struct(batch).is_in(ends.to_struct().implode())
+    unclosed = (pl.col("lane") == P2P) & ~pl.col("closed").fill_null(value=True)
+    return frame.with_columns(unclear=pl.col("unclear") | (pl.col("source").is_in(cut) & unclosed & last))
 
 
 def families(records: Records) -> tuple[str, ...]:

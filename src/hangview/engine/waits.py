@@ -212,6 +212,8 @@ def _sends_and_receives(
                         edges[mine.rank].append(Edge(mine.rank, other.rank, place, Arrow.PAIRED))
                     if any(asked.held for asked in other.open):
                         doubted.add(mine.rank)
+                elif answer == "untold":
+                    edges[mine.rank].append(Edge(mine.rank, other.rank, place, Arrow.UNKNOWN))
                 else:
                     if other.rank not in blind and not lane.paired and (request.held or lane.doubtful):
                         doubted |= {mine.rank} if lane.doubtful else set()
@@ -265,13 +267,17 @@ def _own_delay(request: Request, answer: str, since: Mapping[int, int], lane: P2
 
 
 def _answer(lane: P2PLane, other: LaneEnd, index: int, request: Request, *, pair: bool) -> str:
-    """Whether the other end has made the matching request: "open", "over" or "none"."""
+    """Whether the other end has made the matching request: "open", "over" or "none"; "untold" where it may be over or open."""
     if lane.paired:
         if other.newest < request.number:
             return "none"
-        return "open" if any(r.number == request.number for r in other.open) else "over"
-    if index < len(other.open):
-        return "open"
+        match = next((r for r in other.open if r.number == request.number), None)
+    else:
+        match = other.open[index] if index < len(other.open) else None
+    if match is not None:
+        return "untold" if match.unclear else "open"
+    if lane.paired:
+        return "over"
     if pair and request.p2p_seq is not None and other.newest_p2p is not None and other.newest_p2p >= request.p2p_seq:
         return "over"  # two members: both count the same sends and receives
     return "none"
