@@ -78,12 +78,11 @@ def _elsewhere(
 ) -> Finding:
     """Another call in which somebody waits for ranks that nothing tells of: no lead of its own."""
     waiters = sorted({edge.rank for rank in ranks for edge in arrows[rank][place]})
-    who = tell.ranks(sorted(ranks))
+    call, who = tell.call(case.stalls, place), tell.ranks(sorted(ranks))
     return Finding(
         Kind.WAITING, Role.WAITING, tuple(waiters), tuple(sorted(ranks)), place[0], place[1], place[2],
         tell.op_at(case.stalls, place), Side.UNKNOWN,
-        f"{tell.ranks(waiters)} {'wait' if len(waiters) > 1 else 'waits'} in {tell.call(case.stalls, place)} for {who}, of which "
-        f"nothing tells",
+        f"{tell.ranks(waiters)} {'wait' if len(waiters) > 1 else 'waits'} in {call} for {who}, of which nothing tells",
         (), compare_first(Kind.WAITING, ""), not_concluded(Kind.WAITING, ""),
     )  # fmt: skip
 
