@@ -12,7 +12,7 @@ from hangview.compare import Comparison, compare
 from hangview.compare.as_json import SCHEMA, to_json
 from hangview.compare.page import answer, changed_text, to_markdown, to_text
 from hangview.compare.values import Condition, Value
-from tests.engine.support import OPEN, Dump, Pg, alike, look, lost, rank
+from tests.engine.support import OPEN, WORLD, Dump, Pg, alike, look, lost, rank
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
@@ -44,7 +44,8 @@ def test_no_difference_says_how_much_was_compared(hung):
     dumps: list[Dump | Source] = [*(rank(n).calls("all_reduce", 1, 10) for n in range(3)), lost(3)]
     label, sentence = answer(compare(before(*dumps), look(*dumps)))
     assert (label, sentence) == (
-        "NO DIFFERENCE", "10 calls that both sets hold agree (1 group, 3 ranks; not compared: rank 3)"
+        "NO DIFFERENCE SEEN",
+        "10 calls that both sets hold agree (1 group, 3 ranks; not compared: rank 3 (no dump in either))",
     )  # fmt: skip
 
 
@@ -59,6 +60,87 @@ def test_the_same_files_twice_are_said_to_be_that(tmp_path):
     assert json.loads(to_json(compare(run, link)))["same_files"] is True
     assert answer(compare(run, other))[1] == "10 calls that both sets hold agree (1 group, 4 ranks)"
     assert json.loads(to_json(compare(run, other)))["same_files"] is False
+
+
+def four(last: int = 10) -> list[Dump | Source]:
+    return [rank(n).calls("all_reduce", 1, last) for n in range(4)]
+
+
+def test_what_a_cut_file_lacks_is_said_in_the_headline():
+    """Rank 3 of B: its file ends after call 6, so that calls 7 to 10 are in A alone."""
+    b = look(*four()[:3], rank(3).calls("all_reduce", 1, 6).cut())
+    label, sentence = answer(compare(before(*four()), b))
+    assert label == "NO DIFFERENCE SEEN"
+    assert sentence.endswith("(1 group, 4 ranks; not compared: 4 calls of rank 3 (cut in B))")
+    assert answer(compare(b, before(*four())))[1].endswith("not compared: 4 calls of rank 3 (cut in A))")
+    assert "not compared: 4 calls of rank 3 that A holds: its dump in B is cut or damaged" in to_text(
+        compare(before(*four()), b)
+    )
+
+
+def test_what_a_ring_buffer_lost_is_said_in_the_headline():
+    """Each of four ranks holds 4 to 10 in B: 1 to 3 of each are in A alone."""
+    b = look(*(rank(n).wrapped().calls("all_reduce", 4, 10) for n in range(4)))
+    assert "not compared: 12 calls of ranks 0-3 (overwritten in B)" in answer(compare(before(*four()), b))[1]
+
+
+def test_what_an_only_active_dump_lacks_is_said_in_the_headline():
+    a = look(*(rank(n).calls("all_reduce", 1, 9).call("all_reduce", 10, OPEN) for n in range(4)))
+    b = look(*(rank(n).only_active().call("all_reduce", 10, OPEN) for n in range(4)))
+    assert "not compared: 36 calls of ranks 0-3 (unfinished calls only in B)" in answer(compare(a, b))[1]
+
+
+def test_a_rank_without_a_dump_in_one_set_is_said_in_the_headline():
+    assert "not compared: rank 3 (no dump in B)" in answer(compare(before(*four()), look(*four()[:3], lost(3))))[1]
+
+
+def test_a_run_that_was_stopped_earlier_lost_nothing():
+    assert answer(compare(before(*four()), look(*four(7)))) == (
+        "NO DIFFERENCE", "7 calls that both sets hold agree (1 group, 4 ranks)"
+    )  # fmt: skip
+
+
+def test_what_was_not_compared_stands_beside_a_difference_too():
+    """Rank 0 asks for less in call 6; rank 3's file of B ends after call 4."""
+    b = look(
+        rank(0).calls("all_reduce", 1, 5).call("all_reduce", 6, size=1), *four(6)[1:3], rank(3).calls("all_reduce", 1, 4).cut()
+    )
+    first, second = to_text(compare(before(*four(6)), b)).splitlines()[:2]
+    assert first.startswith("DIFFERS FIRST  all_reduce 6")
+    assert second.startswith("NOT COMPARED   2 calls of rank 3 (cut in B)")
+
+
+def test_two_reports_that_disagree_are_not_left_side_by_side_without_a_word():
+    """Rank 3 asks for something else in call 10 of A, and B's file of it ends before."""
+    odd = rank(3).calls("all_reduce", 1, 9).call("all_reduce", 10, OPEN, size=1)
+    stuck = [rank(n).calls("all_reduce", 1, 9).call("all_reduce", 10, OPEN) for n in range(3)]
+    found = compare(before(*stuck, odd), look(*stuck, rank(3).calls("all_reduce", 1, 6).cut()))
+    assert found.a.leads == (3,)
+    assert found.b.leads == ()
+    assert "A, B" in to_text(found)
+    assert "they do not say the same" in to_text(found)
+    assert "they do not say the same" not in to_text(compare(before(*stuck, odd), look(*stuck, odd)))
+
+
+def test_two_programs_that_share_no_group_are_not_comparable():
+    """That a group has calls in one set only is a difference where something else is the same: here nothing is."""
+    a = before(*(rank(n).calls("all_reduce", 1, 3, group=Pg("1", "shard", (0, 1))) for n in range(2)))
+    b = look(*(rank(n).calls("all_gather", 1, 3, group=Pg("1", "repl", (0, 1, 2))) for n in range(3)))
+    found = compare(a, b)
+    assert answer(found) == ("NOT COMPARABLE", "no call is held by both sets: no group is in both")
+    assert found.differences == ()
+    text = to_text(found)
+    assert "shard: a group of A only" in text
+    assert "repl: a group of B only" in text
+
+
+def test_a_group_without_a_call_is_told_apart_from_a_group_of_one_set():
+    unused = Pg("9", "unused", (0, 1))
+    a = before(*(rank(n).knows(WORLD, unused).calls("all_reduce", 1, 3) for n in range(4)))
+    text = to_text(compare(a, look(*four(3))))
+    assert "unused: no call of it is recorded in A or B" in text
+    assert "2 in A (1 lane with calls), 1 in B" in text
+    assert "a group of A only" not in text
 
 
 def test_nothing_comparable_says_why():
@@ -118,6 +200,16 @@ def test_control_characters_of_a_file_stay_out():
         assert "\x1b" not in text
 
 
+def test_json_says_what_was_left_out():
+    b = look(*four()[:2], rank(2).calls("all_reduce", 1, 6).cut(), lost(3))
+    found = json.loads(to_json(compare(before(*four()), b)))
+    assert found["left_out"] == [
+        {"reason": "cut", "lacks": "B", "ranks": [2], "calls": 4},
+        {"reason": "no_dump", "lacks": "B", "ranks": [3], "calls": 10},
+    ]
+    assert found["groups"][0]["left_out"] == [2, 3]
+
+
 def test_json_says_everything_with_its_own_schema(hung):
     found = json.loads(to_json(hung))
     assert (found["schema"], found["outcome"], found["changed"]) == (SCHEMA, "difference", 0)
@@ -127,6 +219,7 @@ def test_json_says_everything_with_its_own_schema(hung):
     )  # fmt: skip
     assert [part["ranks"] for part in difference["parts"]] == [[0], [1, 2, 3]]
     group = found["groups"][difference["group"]]
+    assert (found["left_out"], group["left_out"], group["called"]) == ([], [], True)
     assert (group["label"], group["compared"], group["held_a"], group["held_b"]) == ("default_pg", 10, [1, 10], [1, 10])
     assert to_json(hung).isascii()
     assert "[0, 1, 2, 3]" in to_json(hung)

@@ -57,6 +57,10 @@ def comparison_object(comparison: Comparison) -> Mapping[str, Any]:
             }
             for each in comparison.durations
         ],
+        "left_out": [
+            {"reason": each.loss.value, "lacks": each.side or None, "ranks": list(each.ranks), "calls": each.calls}
+            for each in comparison.left_out
+        ],
         "notes": list(comparison.notes),
     }
 
@@ -71,6 +75,7 @@ def _side(side: Side) -> Mapping[str, Any]:
         "read": list(side.read),
         "groups": side.groups,
         "records": side.calls,
+        "lanes": side.lanes,
     }
 
 
@@ -107,6 +112,8 @@ def _pair(pair: Pair) -> Mapping[str, Any]:
         "held_a": list(pair.held_a) if pair.held_a else None,
         "held_b": list(pair.held_b) if pair.held_b else None,
         "unobserved": list(pair.unobserved),
+        "called": pair.called,
+        "left_out": list(pair.left_out),
     }
 
 

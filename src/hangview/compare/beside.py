@@ -100,7 +100,8 @@ _WINDOW = {
 @dataclass(frozen=True, slots=True)
 class Beside:
     """``rows``: one row per (pair, lane, seq, rank) of either set, those of B with the suffix ``_b``, with ``kind`` (null: no
-    difference) and ``before``: how many requests both sets have of that rank before it. ``cut``: lanes whose numbers cannot be
+    difference), ``before``: how many requests both sets have of that rank before it, and ``ended``: the other set was observed
+    not to have the request. ``cut``: lanes whose numbers cannot be
     followed beyond a call, as one recorder has several records where the other has one: pair, lane, cut."""
 
     rows: pl.DataFrame
@@ -147,7 +148,8 @@ def lay(a: Input, b: Input, ranks: Sequence[int], words: Sequence[Any]) -> Besid
 
 
 def _missing(rows: pl.DataFrame, a: Input, b: Input, ranks: Sequence[int], words: Sequence[Any]) -> pl.DataFrame:
-    """Add ``unasked`` and ``no_group``: a request of one set that the other was observed not to have."""
+    """Add ``unasked`` and ``no_group``: a request of one set that the other was observed not to have, up to where its ranks
+    came; and ``ended``: the same also where the whole set ends earlier."""
     for side, suffix in ((a, "_in_a"), (b, "_in_b")):
         ends = pl.concat([side.windows(ranks), side.message_ends(words)])
         rows = rows.join(ends, on=["pair", "lane", "rank"], how="left", suffix=suffix)
@@ -155,14 +157,17 @@ def _missing(rows: pl.DataFrame, a: Input, b: Input, ranks: Sequence[int], words
             {name: f"{name}{suffix}" for name in ("newest", "covers", "absent", "front") if name in rows.columns}
         )
 
-    def beyond(which: str, there: str) -> tuple[pl.Expr, pl.Expr]:
-        reached = ~pl.col(there) & (pl.col("seq") <= pl.col(f"front_{which}"))
-        unasked = reached & pl.col(f"covers_{which}") & (pl.col("seq") > pl.col(f"newest_{which}"))
-        return unasked.fill_null(value=False), (reached & pl.col(f"absent_{which}")).fill_null(value=False)
+    def beyond(which: str, there: str) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+        reached = pl.col("seq") <= pl.col(f"front_{which}")
+        unasked = ~pl.col(there) & pl.col(f"covers_{which}") & (pl.col("seq") > pl.col(f"newest_{which}"))
+        absent = ~pl.col(there) & pl.col(f"absent_{which}")
+        found = (reached & unasked, reached & absent, unasked | absent)
+        first, second, third = (each.fill_null(value=False) for each in found)
+        return first, second, third
 
-    (unasked_a, absent_a), (unasked_b, absent_b) = beyond("in_a", "there"), beyond("in_b", "there_b")
+    (unasked_a, absent_a, ended_a), (unasked_b, absent_b, ended_b) = beyond("in_a", "there"), beyond("in_b", "there_b")
     added = [f"{name}_in_{which}" for name in ("newest", "covers", "absent", "front") for which in "ab"]
-    return rows.with_columns(unasked=unasked_a | unasked_b, no_group=absent_a | absent_b).drop(added)
+    return rows.with_columns(unasked=unasked_a | unasked_b, no_group=absent_a | absent_b, ended=ended_a | ended_b).drop(added)
 
 
 def _elsewhere(rows: pl.DataFrame, words: Sequence[Any]) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,23 +13,21 @@ from hangview.compare.beside import KINDS, Input, lay
 from hangview.compare.conditions import conditions
 from hangview.compare.durations import durations
 from hangview.compare.groups import match_groups
+from hangview.compare.left_out import losses, lost_note
 from hangview.compare.moved import moved_by
 from hangview.compare.pairs import pairs
 from hangview.compare.rows import COLLECTIVE_LANE, Vocabulary, requests
 from hangview.compare.values import Comparison, Difference, DifferenceKind, Part, Side
 from hangview.incident import COLLECTIVE, Role, p2p_lane
-from hangview.text import count, escape, name_ranks
+from hangview.text import count, escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hangview.compare.beside import Beside
     from hangview.compare.groups import Match
-    from hangview.compare.values import Pair
+    from hangview.compare.values import LeftOut, Pair
     from hangview.incident import Incident
-
-#: Parts of a folded rank list before it is cut short.
-RANK_PARTS = 12
 
 
 def compare(a: Incident, b: Incident) -> Comparison:
@@ -46,11 +45,16 @@ def compare(a: Incident, b: Incident) -> Comparison:
     ranks = sorted(set(a.coverage.read) & set(b.coverage.read))
     names = words.values()
     beside = lay(one, other, ranks, names)
+    left = losses(one, other, ranks, beside)
     built = pairs(matches, one, other, ranks, beside)
+    for number, index in enumerate(place):
+        built[index] = replace(built[index], left_out=left.pairs.get(number, ()))
     found = _differences(beside, one, other, place, names)
-    found += [
-        difference for index, match in enumerate(matches) if (difference := _alone(index, match, one, other, ranks)) is not None
-    ]
+    if found or any(pair.compared or pair.messages for pair in built):
+        # Where nothing is held by both, that a group has calls in one set only says that these are two other programs.
+        found += [
+            alone for index, match in enumerate(matches) if (alone := _alone(index, match, one, other, ranks)) is not None
+        ]
     return Comparison(
         _side(a),
         _side(b),
@@ -58,8 +62,9 @@ def compare(a: Incident, b: Incident) -> Comparison:
         tuple(built),
         tuple(sorted(found, key=lambda each: _telling(each, built, a, b))),
         tuple(parts.renumbered(durations(one, other, ranks), place)),
-        _notes(a, b, one, other),
+        _notes(left.sets, one, other),
         same_files=bool(a.paths) and _real_paths(a) == _real_paths(b),
+        left_out=left.sets,
     )
 
 
@@ -77,6 +82,7 @@ def _side(incident: Incident) -> Side:
         tuple(sorted(coverage.read)),
         len(incident.groups),
         incident.entries.height,
+        len(incident.lanes),
     )
 
 
@@ -160,14 +166,9 @@ def _telling(difference: Difference, groups: Sequence[Pair], a: Incident, b: Inc
     )
 
 
-def _notes(a: Incident, b: Incident, one: Input, other: Input) -> tuple[str, ...]:
-    notes = []
-    for word, incident, wanted in (("A", a, b), ("B", b, a)):
-        missing = sorted(set(wanted.coverage.read) - set(incident.coverage.read))
-        if missing and incident.coverage.read:
-            notes.append(
-                f"not compared: {name_ranks(missing, RANK_PARTS)}: no dump of {'it' if len(missing) == 1 else 'them'} in {word}"
-            )
+def _notes(left: Sequence[LeftOut], one: Input, other: Input) -> tuple[str, ...]:
+    read = {"A": one.incident.coverage.read, "B": other.incident.coverage.read}
+    notes = [lost_note(each) for each in left if read.get(each.side, True)]  # of a set without any dump there is more to say
     silent = sorted({producer_of_row for side in (one, other) for producer_of_row in _issue_only(side)})
     if silent:
         notes.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from hangview.compare.left_out import lost_text
 from hangview.compare.pairs import NO_OVERLAP
 from hangview.compare.values import Outcome
 from hangview.incident import COLLECTIVE
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 DIFFERENCES, PARTS, DURATIONS, GROUPS = 8, 4, 6, 8
 RANK_PARTS = 12
 NO_CALL = "no call is held by both sets"
+NOT_COMPARED = "NOT COMPARED"
+DISPUTED = "they do not say the same: that rests on what only one of them holds and is not compared, or on logs"
 SAME_FILES = "A and B are the same files"
 DIFFERENCES_HEADING = "where they stop agreeing"
 DURATIONS_HEADING = "note: durations, medians over the records that hold one (no verdict rests on them)"
@@ -65,8 +68,22 @@ def answer(comparison: Comparison) -> tuple[str, str]:
         return "NOT COMPARABLE", f"{NO_CALL}{_why_nothing(comparison)}{same}"
     if comparison.outcome is Outcome.SAME:
         calls = sum(pair.compared + pair.messages for pair in comparison.groups)
-        return "NO DIFFERENCE", f"{agreeing_text(calls)}{_scope(comparison)}{same}"
+        label = "NO DIFFERENCE SEEN" if comparison.left_out else "NO DIFFERENCE"
+        return label, f"{agreeing_text(calls)}{_scope(comparison)}{same}"
     return "DIFFERS FIRST", f"{difference_text(comparison.differences[0], comparison.groups)}{same}"
+
+
+def answer_rows(comparison: Comparison, *, sides: bool = True) -> list[tuple[str, str]]:
+    """What comes first, with its labels: the answer, what it does not rest on, the conditions; ``sides``: then each set."""
+    rows = [answer(comparison)]
+    if comparison.outcome is Outcome.DIFFERENT and comparison.left_out:
+        rows.append((NOT_COMPARED, f"{lost_text(comparison.left_out)}: an earlier difference there would not show"))
+    rows.append(("CONDITIONS", changed_text(comparison)))
+    if sides:
+        rows += [(name, side_text(side)) for name, side in (("A", comparison.a), ("B", comparison.b))]
+        if comparison.disputed:
+            rows.append(("A, B", DISPUTED))
+    return rows
 
 
 def agreeing_text(calls: int) -> str:
@@ -130,13 +147,9 @@ def blocks(comparison: Comparison, *, everything: bool) -> Iterable[Block]:
 
 
 def _answer(comparison: Comparison) -> list[Line]:
-    label, sentence = answer(comparison)
-    rows = [(label, sentence), ("CHANGED", changed_text(comparison))]
+    rows = answer_rows(comparison)
     column = max(len(name) for name, _ in rows) + 2
-    lines = [Line(f"{name:<{column}}{text}", "answer", hang=column) for name, text in rows]
-    for name, side in (("A", comparison.a), ("B", comparison.b)):
-        lines.append(Line(f"{name:<{column}}{side_text(side)}", hang=column))
-    return lines
+    return [Line(f"{name:<{column}}{text}", "" if name in ("A", "B", "A, B") else "answer", hang=column) for name, text in rows]
 
 
 def side_text(side: Side) -> str:
@@ -235,14 +248,14 @@ def unobserved_lines(comparison: Comparison) -> list[str]:
     """What could not be compared and why; groups with the same reason together."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for pair in comparison.groups:
-        for reason in pair.unobserved:
+        for reason in pair.unobserved if pair.called else ():
             found[reason].append(pair.label)
     lines = list(comparison.notes)
     lines += [f"{_names(labels)}: {reason}" for reason, labels in found.items()]
     unmatched = {
         index
         for index, pair in enumerate(comparison.groups)
-        if (pair.a is None) != (pair.b is None) and index not in {each.pair for each in comparison.differences}
+        if pair.called and (pair.a is None) != (pair.b is None) and index not in {each.pair for each in comparison.differences}
     }
     for word, labels in (
         ("A", [comparison.groups[i].label for i in sorted(unmatched) if comparison.groups[i].b is None]),
@@ -250,6 +263,9 @@ def unobserved_lines(comparison: Comparison) -> list[str]:
     ):
         if labels:
             lines.append(f"{_names(labels)}: {'a group' if len(labels) == 1 else 'groups'} of {word} only")
+    silent = [pair.label for pair in comparison.groups if not pair.called]
+    if silent:
+        lines.append(f"{_names(silent)}: no call of {'it' if len(silent) == 1 else 'them'} is recorded in A or B")
     return lines
 
 
@@ -266,15 +282,22 @@ def compared_lines(comparison: Comparison) -> list[Line]:
     matched = [pair for pair in comparison.groups if pair.a is not None and pair.b is not None]
     by = Counter(pair.matched_by for pair in matched)
     how = ", ".join(f"{number:,} by {rule}" for rule, number in by.most_common())
+    by_rule = f" ({how})" if how else ""
     ranks = fold_ranks(_common(comparison), RANK_PARTS) or "none"
     calls, messages = sum(pair.compared for pair in matched), sum(pair.messages for pair in matched)
     a, b = comparison.a, comparison.b
     sends = f", {count(messages, 'send or receive', 'sends and receives')}" if messages else ""
     return [
         Line(f"ranks    {count(len(_common(comparison)), 'rank')} in both: {ranks}", hang=9),
-        Line(f"groups   {len(matched):,} in both{f' ({how})' if how else ''}; {a.groups:,} in A, {b.groups:,} in B", hang=9),
+        Line(f"groups   {len(matched):,} in both{by_rule}; {_groups_of(a, 'A')}, {_groups_of(b, 'B')}", hang=9),
         Line(f"calls    {calls:,} in both{sends}; {a.calls:,} records in A, {b.calls:,} in B", hang=9),
     ]
+
+
+def _groups_of(side: Side, word: str) -> str:
+    """How many groups a set knows, and how many lanes its main screen lists: of a group without a call there is none."""
+    lanes = f" ({count(side.lanes, 'lane')} with calls)" if side.lanes != side.groups else ""
+    return f"{side.groups:,} in {word}{lanes}"
 
 
 def _common(comparison: Comparison) -> list[int]:
@@ -283,11 +306,9 @@ def _common(comparison: Comparison) -> list[int]:
 
 
 def _scope(comparison: Comparison) -> str:
-    """How much "no difference" rests on; a rank that only one set has a dump of is named."""
+    """How much "no difference" rests on, and on what it does not."""
     matched = sum(pair.a is not None and pair.b is not None for pair in comparison.groups)
-    left_out = set(comparison.a.expected) | set(comparison.b.expected)
-    left_out -= set(_common(comparison))
-    rest = f"; not compared: {name_ranks(left_out, RANK_PARTS)}" if left_out else ""
+    rest = f"; not compared: {lost_text(comparison.left_out)}" if comparison.left_out else ""
     return f" ({count(matched, 'group')}, {count(len(_common(comparison)), 'rank')}{rest})"
 
 

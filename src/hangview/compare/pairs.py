@@ -78,7 +78,12 @@ def _pair(
         held_a=held[0].get(match.a.id) if match.a is not None else None,
         held_b=held[1].get(match.b.id) if match.b is not None else None,
         unobserved=tuple(unobserved),
+        called=_called(a, match.a) or _called(b, match.b),
     )
+
+
+def _called(side: Input, group: Group | None) -> bool:
+    return group is not None and any(lane.group == group.id for lane in side.incident.lanes)
 
 
 def _held(side: Input, ranks: Sequence[int]) -> dict[int, tuple[int, int]]:

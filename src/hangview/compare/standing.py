@@ -18,6 +18,7 @@ class Standing(StrEnum):
     ONLY_IN_A = "only in A"
     ONLY_IN_B = "only in B"
     NOT_OBSERVED = "not observed"  #: no call of it is held by both sets
+    AGREES_PARTLY = "agrees partly"  #: a file lacks calls of it that the other set holds
     AGREES = "agrees"
 
 
@@ -56,4 +57,6 @@ def _standing(comparison: Comparison, pair: Pair, differences: list[int]) -> Sta
     if differences:
         later = all(comparison.differences[number].follows for number in differences)
         return Standing.DIFFERS_LATER if later else Standing.DIFFERS
-    return Standing.AGREES if pair.compared or pair.messages else Standing.NOT_OBSERVED
+    if not (pair.compared or pair.messages):
+        return Standing.NOT_OBSERVED
+    return Standing.AGREES_PARTLY if pair.left_out else Standing.AGREES

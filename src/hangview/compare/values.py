@@ -31,9 +31,30 @@ class DifferenceKind(StrEnum):
     ONLY_IN_ONE = "only_in_one"  #: the whole group has calls in one set only
 
 
+class Loss(StrEnum):
+    """Why a set's files lack what the other holds; the most telling first. Values are part of the JSON contract."""
+
+    CUT = "cut"  #: the file ends early or is damaged
+    NO_DUMP = "no_dump"
+    ONLY_ACTIVE = "only_active"  #: the dump was asked for unfinished calls only
+    OVERWRITTEN = "overwritten"  #: the ring buffer went round
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was not compared because of one set's files. ``side`` lacks it ("A", "B"; "" for both of them); ``calls`` are those
+    of the other set, each rank's own counted."""
+
+    loss: Loss
+    side: str
+    ranks: tuple[int, ...]
+    calls: int
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two sets. ``answer`` is what its report says first; ``calls`` counts the records read."""
+    """One of the two sets. ``answer`` is what its report says first; ``calls`` counts the records read, ``lanes`` what its main
+    screen lists."""
 
     paths: tuple[str, ...]
     verdict: Verdict
@@ -43,6 +64,7 @@ class Side:
     read: tuple[int, ...]
     groups: int
     calls: int
+    lanes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +131,8 @@ class Pair:
 
     ``compared`` counts the calls of its collective lane that both sets hold, ``first`` … ``last``; ``messages`` its sends and
     receives. ``held_a`` and ``held_b``: oldest and newest call of which a set still has a record. ``unobserved``: what could
-    not be compared, in clauses with the reason.
+    not be compared, in clauses with the reason. ``called``: a set has a call of it at all, of whatever rank.
+    ``left_out``: ranks of which one set holds calls of it that the other's files lost (see LeftOut).
     """
 
     a: Group | None
@@ -124,6 +147,8 @@ class Pair:
     held_a: tuple[int, int] | None = None
     held_b: tuple[int, int] | None = None
     unobserved: tuple[str, ...] = ()
+    called: bool = True
+    left_out: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +170,8 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that two sets show side by side. ``differences`` are ordered, the most telling first."""
+    """Everything that two sets show side by side. ``differences`` are ordered, the most telling first; there is none where no
+    call is held by both. ``left_out``: what was not compared because of the files."""
 
     a: Side
     b: Side
@@ -155,6 +181,7 @@ class Comparison:
     durations: tuple[Duration, ...]
     notes: tuple[str, ...] = ()
     same_files: bool = False  #: both sets were read from the same paths, so that nothing about a change can be seen
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -166,3 +193,8 @@ class Comparison:
     def changed(self) -> tuple[Condition, ...]:
         """The conditions that are recorded in both sets, are not the same, and count by themselves."""
         return tuple(condition for condition in self.conditions if condition.changed and not condition.follows)
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the reports of the two sets say different things although every call that both hold agrees."""
+        return self.outcome is Outcome.SAME and (self.a.verdict, self.a.leads) != (self.b.verdict, self.b.leads)

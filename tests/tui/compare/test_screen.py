@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -228,12 +229,59 @@ async def test_the_exit_code_is_that_of_the_report(names, code):
     assert app.last_words == ""
 
 
-async def test_a_group_without_a_call_says_so():
-    a, b = (hangview.load(str(FIXTURES / name), options=ReadOptions(cache=False)) for name in ("p2p-chain", "p2p-unpaired"))
-    async with showing(Both(compare(a, b), a, b)) as (app, pilot):
+def load(*names: str) -> Both:
+    a, b = (hangview.load(str(FIXTURES / name), options=ReadOptions(cache=False)) for name in names)
+    return Both(compare(a, b), a, b)
+
+
+async def test_a_group_of_which_no_call_is_in_both_says_so():
+    async with showing(load("nccl-stuck-wrapped", "nccl-stuck")) as (app, pilot):
         await pilot.press("g", "down")
         await pilot.pause()
-        assert "no call is held by both sets" in body(app)
+        assert "no call is held by both" in body(app)
+
+
+async def test_a_group_without_a_call_is_counted_and_not_listed():
+    """The main screen lists lanes: a group that nobody called has none. In these two sets that is default_pg."""
+    async with showing(load("p2p-chain", "p2p-unpaired"), (160, 48)) as (app, _):
+        assert "1 more without a call" in screen_text(app)
+        assert not any("default_pg" in row for row in screen_text(app).splitlines() if row.startswith("│"))
+
+
+async def test_the_list_opens_at_its_first_row(both):
+    async with showing(both) as (app, _):
+        assert app.main.groups.topmost == 0
+        assert "both sets and their conditions" in screen_text(app)
+        assert "1-" in next(row for row in screen_text(app).splitlines() if " of " in row and row.startswith("╰"))
+
+
+async def test_a_group_of_one_set_shows_the_calls_of_that_set():
+    """The gloo run has one group, of four ranks, and the other run none of that kind."""
+    found = load("hsdp-32", "gloo2.15-ops")
+    async with showing(found, (160, 48)) as (app, pilot):
+        assert app.main.chosen is not None
+        pair = found.comparison.groups[app.main.chosen.pair]
+        assert pair.b is None
+        assert "B: no group of this kind" in body(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "this set has no such" not in plain(app.main.prose("a").prose)
+        assert "call" in str(app.main.pane("a").border_title).casefold()
+        assert "this set has no such group" in plain(app.main.prose("b").prose)
+
+
+async def test_what_was_not_compared_is_said_on_the_screen(tmp_path):
+    """The dump of rank 5 in B ends in the middle; the groups it is in agree partly."""
+    shutil.copytree(FIXTURES / "nccl-none", tmp_path / "cut")
+    dump = next((tmp_path / "cut").rglob("*rank_5"))
+    dump.write_bytes(dump.read_bytes()[: dump.stat().st_size // 2])
+    a, b = (hangview.load(str(path), options=ReadOptions(cache=False)) for path in (FIXTURES / "nccl-none", tmp_path / "cut"))
+    async with showing(Both(compare(a, b), a, b), (160, 48)) as (app, _):
+        text = screen_text(app)
+        assert "NO DIFFERENCE SEEN" in text
+        assert "of rank 5 (cut in B)" in text
+        assert "~ agrees partly" in text
+        assert "not all compared: calls of rank 5 (cut in B)" in " ".join(body(app).split())
 
 
 async def test_q_quits_with_one_where_they_differ(both):

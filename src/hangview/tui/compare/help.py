@@ -21,6 +21,7 @@ _WORDS = (
     ("only in A, only in B", "the other set has no such group"),
     ("not observed", "no call of it is held by both sets: nothing is said about it"),
     ("agrees", "every call that both sets hold is the same; what only one holds is not compared"),
+    ("agrees partly", "so, and a file of one set lacks calls of it: cut, overwritten, of open calls only, or not there"),
 )
 
 

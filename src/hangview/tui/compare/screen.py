@@ -8,17 +8,18 @@ from textual.containers import Container, Horizontal
 
 from hangview.compare.call import has_lane
 from hangview.compare.standing import standings
-from hangview.incident import COLLECTIVE
 from hangview.text import count
 from hangview.tui.actions import ACTIONS, Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.compare.columns import ColumnsView
+from hangview.tui.compare.groups import GroupsView
 from hangview.tui.compare.words import (
     answer_lines,
     call_of,
     group_line,
     group_lines,
     group_title,
+    newest_call,
     sets_lines,
     step_text,
     title_line,
@@ -84,7 +85,7 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield ProseView(id="banner")
         with Horizontal(id="main"):
-            yield Pane(ChoiceView(wrapped=False, id="groups"), id="groups-pane")
+            yield Pane(GroupsView(wrapped=False, id="groups"), id="groups-pane")
             with Container(id="right"):
                 yield Pane(ColumnsView(id="call"), id="call-pane")
                 with Container(id="below"):
@@ -124,7 +125,8 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
     def take(self, both: Both) -> None:
         """Show a comparison, the cursor on what differs first."""
         self.both = both
-        found = standings(both.comparison)
+        called = [each.called for each in both.comparison.groups]
+        found = [each for each in standings(both.comparison) if called[each.pair]]
         self.order = {each.pair: each for each in found}
         self._fill_list()
         self.number = 0 if both.comparison.differences else None
@@ -158,7 +160,7 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
             return
         tall, low = self.size.height >= TALL, self.size.height < LOW
         lines = answer_lines(self.both.comparison, sides=tall)[: 1 if low else None]
-        most = (3, 2, 2, 2) if tall else (2,) if low else (2, 1)
+        most = [3 if tall else 2, *([2 if tall else 1] * (len(lines) - 1))]
         room = width - 2 if self.ascii else width  # "…" takes three cells there
         view.show(
             (title_line(self.paths, room), *(shorten_to(each, room, rows) for each, rows in zip(lines, most, strict=True)))
@@ -170,7 +172,9 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
             return
         both, each = self.both, self.chosen
         differing = sum(bool(one.differences) for one in self.order.values())
-        self.say_title("groups", f"{count(len(self.order), 'group')} · {differing:,} with a difference")
+        rest = len(both.comparison.groups) - len(self.order)
+        silent = f" · {rest:,} more without a call" if rest else ""
+        self.say_title("groups", f"{count(len(self.order), 'group')} · {differing:,} with a difference{silent}")
         if each is None:
             self.level, self.number = 0, None
             self.say_title("call", "both sets")
@@ -194,15 +198,15 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
     def _details(self, incident: Incident, group: int | None, each: GroupStanding) -> tuple[Title, Prose]:
         """A set's own view of the call, as its main screen would show it."""
         assert self.both is not None
-        call = call_of(self.both.comparison, each.pair, self.number)
-        lane = call[0] if call is not None else COLLECTIVE
         own = next((found for found in incident.groups if found.id == group), None)
-        if call is None or not has_lane(incident, own, lane):
+        if own is None:
+            return "nothing of it", (line(("this set has no such group", Tone.UNKNOWN)),)
+        call = call_of(self.both.comparison, each.pair, self.number) or newest_call(incident, own)
+        if call is None or not has_lane(incident, own, call[0]):
             return "nothing of it", (line(("this set has no such call", Tone.UNKNOWN)),)
         ranks = self.both.comparison.groups[each.pair].ranks
         if self.number is not None:
             ranks = self.both.comparison.differences[self.number].parts[0].ranks
-        assert own is not None
         return details(incident, Place(own.id, *call, ranks[0] if ranks else own.ranks[0]), self.level - 1)
 
     def show_status(self) -> None:

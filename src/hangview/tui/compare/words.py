@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from hangview.compare import Outcome
 from hangview.compare.call import call_aspects
+from hangview.compare.left_out import lost_text
 from hangview.compare.page import (
     DIFFERENCES_HEADING,
     DURATIONS_HEADING,
     NO_CALL,
+    NOT_COMPARED,
     RANK_PARTS,
     agreeing_text,
-    answer,
+    answer_rows,
     blocks,
-    changed_text,
     difference_lines,
     difference_text,
     duration_text,
@@ -25,7 +26,7 @@ from hangview.compare.page import (
 )
 from hangview.compare.standing import Standing
 from hangview.incident import COLLECTIVE
-from hangview.text import name_ranks
+from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Span, Tone, line, pad, wrap
 from hangview.tui.titles import cut_middle
 
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
     from hangview.compare import Comparison
     from hangview.compare.standing import GroupStanding
-    from hangview.compare.values import Value
+    from hangview.compare.values import Pair, Value
+    from hangview.incident import Group, Incident
     from hangview.report.lines import Line as ReportLine
     from hangview.tui.compare.reader import Both
     from hangview.tui.prose import Prose
@@ -46,6 +48,7 @@ MARKS: dict[Standing, tuple[str, Tone]] = {
     Standing.ONLY_IN_A: ("<", Tone.UNKNOWN),
     Standing.ONLY_IN_B: (">", Tone.UNKNOWN),
     Standing.NOT_OBSERVED: ("?", Tone.UNKNOWN),
+    Standing.AGREES_PARTLY: ("~", Tone.UNKNOWN),
     Standing.AGREES: (".", Tone.GOOD),
 }
 WORD = max(map(len, Standing)) + 2
@@ -70,11 +73,9 @@ def title_line(paths: Sequence[str], width: int = 1000) -> Line:
 
 def answer_lines(comparison: Comparison, *, sides: bool) -> Prose:
     """The report's first lines; ``sides``: with those about each set."""
-    label, sentence = answer(comparison)
+    (label, sentence), *rest = answer_rows(comparison, sides=sides)
     rows: list[tuple[str, Tone, str, Tone]] = [(label, _ANSWERS[comparison.outcome], sentence, Tone.STRONG)]
-    rows.append(("CHANGED", Tone.KEY, changed_text(comparison), Tone.PLAIN))
-    if sides:
-        rows += [(name, Tone.KEY, side_text(side), Tone.PLAIN) for name, side in (("A", comparison.a), ("B", comparison.b))]
+    rows += [(name, Tone.WAITING if name == NOT_COMPARED else Tone.KEY, text, Tone.PLAIN) for name, text in rest]
     column = max(len(name) for name, *_ in rows) + 2
     return tuple(line((pad(name, column), tone), (text, look), hang=column) for name, tone, text, look in rows)
 
@@ -121,6 +122,28 @@ def call_of(comparison: Comparison, pair: int, number: int | None) -> tuple[str,
     return None if last is None else (COLLECTIVE, last)
 
 
+def newest_call(incident: Incident, group: Group | None) -> tuple[str, int] | None:
+    """Lane and number of the newest call that one set has of a group, of whatever rank; None where it has none."""
+    lanes = [lane for lane in incident.lanes if group is not None and lane.group == group.id]
+    best = next((lane for lane in lanes if lane.lane == COLLECTIVE), lanes[0] if lanes else None)
+    return None if best is None else (best.lane, best.front)
+
+
+def held_lines(both: Both, pair: Pair) -> list[str]:
+    """What each set has of a group of which no single call is shown."""
+    said = []
+    for word, incident, group in (("A", both.a, pair.a), ("B", both.b, pair.b)):
+        newest = newest_call(incident, group)
+        if group is None:
+            said.append(f"{word}: no group of this kind")
+        elif newest is None:
+            said.append(f"{word}: {count(len(group.ranks), 'rank')}, no call recorded")
+        else:
+            lane = "" if newest[0] == COLLECTIVE else f" of {newest[0]}"
+            said.append(f"{word}: {count(len(group.ranks), 'rank')}, the newest call is {newest[1]:,}{lane}; enter shows it")
+    return said
+
+
 def group_lines(both: Both, each: GroupStanding, number: int | None, width: int) -> Prose:
     """One group in ``width`` columns: the call where the sets part, or the newest of both; what the report says; durations."""
     comparison = both.comparison
@@ -141,10 +164,14 @@ def group_lines(both: Both, each: GroupStanding, number: int | None, width: int)
             a, b = (_values(values, tone, ranks=not short) for values in (aspect.a, aspect.b))
             lines += columns((f"{sign}{aspect.name}", tone if aspect.differs else Tone.DIM), a, b, width)
         lines.append(BLANK)
+    else:
+        lines += [*(line((text, Tone.PLAIN), hang=3) for text in held_lines(both, pair)), BLANK]
     if difference is not None:
         lines += _shown(difference_lines(difference, comparison.groups, everything=True)[1:], -2)
-    elif each.standing is Standing.AGREES:
+    elif pair.compared or pair.messages:
         lines.append(line((agreeing_text(pair.compared + pair.messages), Tone.GOOD)))
+    if pair.left_out:
+        lines.append(line((left_out_text(comparison, pair), Tone.UNKNOWN), hang=2))
     alone = replace(comparison, groups=(pair,), differences=(), notes=())
     lines += [line((text, Tone.PLAIN), hang=2) for text in length_lines(alone)]
     unobserved = unobserved_lines(alone)
@@ -156,6 +183,13 @@ def group_lines(both: Both, each: GroupStanding, number: int | None, width: int)
         lines += [BLANK, line((DURATIONS_HEADING, Tone.HEAD), hang=2)]
         lines += [line(f"  {duration_text(duration, comparison.groups)}", hang=4) for duration in durations]
     return tuple(lines)
+
+
+def left_out_text(comparison: Comparison, pair: Pair) -> str:
+    """Whose calls of a group are not all compared, and why."""
+    mine = set(pair.left_out)
+    why = [replace(each, ranks=here) for each in comparison.left_out if (here := tuple(sorted(mine & set(each.ranks))))]
+    return f"not all compared: {lost_text(why, calls=False)}"
 
 
 def _values(values: Sequence[Value], tone: Tone, *, ranks: bool) -> tuple[tuple[str, Tone], ...]:
