@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.schema import ReadOptions
+from hangview.schema import ReadOptions, SourceStatus
 from hangview.tui import UiOptions
 from hangview.tui.app import HangviewApp
 from hangview.tui.looker import Begun, Changed, Failed, Looked, Looker, Progress
@@ -179,7 +179,12 @@ async def test_what_a_look_says_reaches_the_screen():
         app.post_message(Looked(incidents.four_ranks(), final=True))
         await pilot.pause()
         assert "rank 3 did not request" in screen_text(app)
-        assert "the files say more than before" in screen_text(app)
+        assert "now: LOOK FIRST rank 3" in screen_text(app)
+        app.post_message(Looked(incidents.four_ranks(), final=True))  # the same again, of itself
+        await pilot.pause()
+        assert "now: LOOK FIRST rank 3" in screen_text(app)
+        await pilot.press("j")
+        assert "now: LOOK FIRST" not in screen_text(app)
         app.post_message(Failed("/gone: No such file or directory"))
         await pilot.pause()
         assert "/gone: No such file or directory" in screen_text(app)
@@ -230,3 +235,26 @@ def test_headers_of_a_large_set_come_before_its_records(monkeypatch):
     assert isinstance(begun, Begun)
     assert begun.heads.read == tuple(range(16))
     assert next(type(each) for each in box.got if isinstance(each, Begun | Looked)) is Begun
+
+
+async def test_a_file_that_does_not_grow_is_not_said_to_be_written():
+    """A truncated dump stood in the header as being written for as long as the screen was open."""
+    incident = incidents.four_ranks()
+
+    def in_status(*statuses):
+        sources = [replace(source, status=status) for source, status in zip(incident.records.sources, statuses, strict=False)]
+        return replace(
+            incident, records=replace(incident.records, sources=(*sources, *incident.records.sources[len(sources) :]))
+        )
+
+    async with HangviewApp(("run",), UiOptions(), rest=0, incident=incident).run_test(size=(100, 30)) as pilot:
+        app = pilot.app
+        assert isinstance(app, HangviewApp)
+        for statuses, said in (
+            ((SourceStatus.UNFINISHED,), "1 file being written or cut"),
+            ((SourceStatus.GROWING, SourceStatus.UNFINISHED), "1 file being written"),
+            ((SourceStatus.CUT,), ""),
+        ):
+            app.post_message(Looked(in_status(*statuses), final=True))
+            await pilot.pause()
+            assert app.main.activity == said

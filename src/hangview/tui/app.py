@@ -129,9 +129,9 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         ago = looker.checked_ago() if looker is not None else None
         if ago is not None and ago > 60 and not self._progress:
             parts.append(f"last look {seconds(int(ago * 1e9))} ago")
-        growing = self.main.being_written()
-        if growing and not self._progress:  # while reading, what was not read yet counts as growing too
-            parts.append(f"{count(growing, 'file')} being written")
+        written = self.main.being_written()
+        if written and not self._progress:  # while reading, what was not read yet counts as growing too
+            parts.append(written)
         self.main.activity = " · ".join(parts)
         if self.main.is_mounted:
             self.main.show_banner()
@@ -164,11 +164,12 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             wanted()
             self._ahead.release()
         self._say_activity()
-        said = news(before, event.incident) if event.final and moved_by_hand and before is not None else ""
+        said: tuple[str, ...] = ()
+        if event.final and moved_by_hand and before is not None:
+            said = news(before, event.incident, self.live("next_finding"))
         if said:
             self.main.news = True
-            goes = f", {self.live('next_finding')} goes to the first finding" if event.incident.findings else ""
-            self.main.say(f"{said}{goes}")
+            self.main.tell(said)
         elif event.final and self._asked_again:
             self.main.say("looked again: the files say what they said before")
         self._asked_again = self._asked_again and not event.final

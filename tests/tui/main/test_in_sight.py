@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -12,7 +13,7 @@ from tests.tui.screens import screen_text, showing
 WAYS = ("1", "2", "3", "4", "5", "tab", "shift+tab", "enter", "escape")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (130, 40)])
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
 async def test_the_focus_is_on_a_pane_in_sight(size):
     async with showing(incidents.eight_in_five_groups(), size) as (app, pilot):
         for keys in product("12345", WAYS):
@@ -59,3 +60,16 @@ async def test_a_pane_that_a_smaller_terminal_takes_away_gives_up_the_focus():
         await pilot.pause()
         assert app.focused is not None
         assert app.focused.region.area > 0
+
+
+async def test_the_group_that_stands_first_by_now_is_in_sight():
+    """A new answer sorts another group to the top, and the list stayed scrolled down to the one that the grid shows."""
+    incident = incidents.eight_in_five_groups()
+    async with showing(replace(incident, findings=(), leads=()), (80, 24)) as (app, pilot):
+        groups = app.main.choices("groups")
+        groups.action_bottom()
+        await pilot.press("1", "enter")
+        await pilot.pause()
+        app.main.take(incident, final=True)
+        await pilot.pause()
+        assert groups.topmost == 0

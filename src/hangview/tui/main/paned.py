@@ -14,6 +14,7 @@ from hangview.tui.painting import SparingCompositor
 from hangview.tui.prose import Tone, line, plain
 from hangview.tui.prose_view import ProseView
 from hangview.tui.saying import Saying
+from hangview.tui.titles import fitting
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -32,6 +33,7 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
         self._compositor = SparingCompositor()
         self.ascii = ascii_only
         self._said = False
+        self._stays: Title = ""  #: what is said and stays until the next key, whatever is shown anew meanwhile
 
     def stops(self) -> list[Widget]:
         """Views that tab goes through, in the order in which they are seen."""
@@ -62,13 +64,25 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
 
     def say(self, text: str) -> None:
         """A message in the status line; the next key takes it away."""
-        self._said = True
+        self._said, self._stays = True, ""
         self.prose("status").show((line((text, Tone.KEY)),))
+
+    def tell(self, text: Title) -> None:
+        """The same of what came of itself, in the fullest form that fits: more that comes of itself leaves it there."""
+        self.say(fitting(text, self.size.width))
+        self._stays = text
+
+    @property
+    def tells(self) -> bool:
+        """Whether the status line is taken by that; it is said again, as the terminal may be another size."""
+        if self._stays:
+            self.tell(self._stays)
+        return bool(self._stays)
 
     def unsay(self) -> None:
         """A key was pressed: what was said before is over."""
         if self._said and self.is_mounted:
-            self._said = False
+            self._said, self._stays = False, ""
             self.show_status()
 
     def unbound(self, key: str) -> str:

@@ -24,6 +24,7 @@ from hangview.tui.text.call import status_words
 from hangview.tui.text.common import group_of
 from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
+from hangview.tui.text.glossary import FILE_WORDS
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
 from hangview.tui.text.heads import heads_lines, heads_rows
 from hangview.tui.text.source import ledger_lines
@@ -209,8 +210,11 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             Choice((lane.group, lane.lane), (lane_line(incident, lane, inside, columns, ascii_only=self.ascii),))
             for lane in sorted_lanes(incident)
         ]
-        self.choices("groups").choose_from(lanes or [Choice(None, (line(("no lane", Tone.DIM)),))])
-        self.choices("groups").choose(self.lane_key)
+        groups = self.choices("groups")
+        groups.choose_from(lanes or [Choice(None, (line(("no lane", Tone.DIM)),))])
+        groups.choose(self.lane_key)
+        if groups.chosen < groups.size.height and not groups.has_focus:
+            groups.scroll_to_row(0)  # what stands first by now is in sight, as is the group that the grid shows
         findings = [Choice(at, finding_choice(incident, each)) for at, each in enumerate(incident.findings)]
         self.choices("findings").choose_from(findings or [Choice(None, no_findings(incident, partial=self.partial))])
         self.choices("findings").choose(self.finding_at)
@@ -341,7 +345,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def show_status(self) -> None:
         place, incident, grid = self.place, self.incident, self.grid
         if place is None or incident is None or grid.plane is None:
-            self.prose("status").show((BLANK,))
+            if not self.tells:
+                self.prose("status").show((BLANK,))
             return
         self.map.show(grid.plane, (grid.first_seq, grid.last_seq))
         code = grid.plane.code(place.rank, place.seq)
@@ -355,7 +360,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if self.hits:
             text = f"hit {self.hit_at + 1} of {len(self.hits)} · {text}"
         other = self.center != "grid" and self.shown_place() != place
-        self.prose("status").show((line(f"in the grid: {text}" if other else text),))
+        if not self.tells:
+            self.prose("status").show((line(f"in the grid: {text}" if other else text),))
         self._point_terminal()
 
     def _point_terminal(self) -> None:
@@ -429,7 +435,11 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if self.is_mounted:
             self.show_all()
 
-    def being_written(self) -> int:
-        """How many files are still growing, or may be."""
+    def being_written(self) -> str:
+        """How many files are still growing; else how many came only now and are not whole, which more bytes may end or not."""
         sources = self.incident.records.sources if self.incident is not None else ()
-        return sum(source.status in (SourceStatus.GROWING, SourceStatus.UNFINISHED) for source in sources)
+        for status in (SourceStatus.GROWING, SourceStatus.UNFINISHED):
+            found = sum(source.status is status for source in sources)
+            if found:
+                return f"{count(found, 'file')} {FILE_WORDS[status]}"
+        return ""
