@@ -251,10 +251,33 @@ async def test_a_file_that_does_not_grow_is_not_said_to_be_written():
         app = pilot.app
         assert isinstance(app, HangviewApp)
         for statuses, said in (
-            ((SourceStatus.UNFINISHED,), "1 file being written or cut"),
+            ((SourceStatus.UNFINISHED,), "1 file may grow"),
             ((SourceStatus.GROWING, SourceStatus.UNFINISHED), "1 file being written"),
             ((SourceStatus.CUT,), ""),
         ):
             app.post_message(Looked(in_status(*statuses), final=True))
             await pilot.pause()
             assert app.main.activity == said
+
+
+async def test_the_grid_goes_to_a_new_answer_while_files_come_and_nobody_has_pressed_a_key():
+    """A set with a cut file opened beside its finding: the file counted as growing in the first look, and the second moved
+    nothing."""
+    last = incidents.eight_in_five_groups()
+    sources = (replace(last.records.sources[0], status=SourceStatus.GROWING), *last.records.sources[1:])
+    first = replace(last, findings=last.findings[2:3], leads=(), records=replace(last.records, sources=sources))
+    for key, there in (("", True), ("h", False)):
+        async with HangviewApp(("run",), UiOptions(), rest=0).run_test(size=(80, 24)) as pilot:
+            app = pilot.app
+            assert isinstance(app, HangviewApp)
+            app.post_message(Looked(first, final=True))
+            await pilot.pause()
+            await pilot.press(*key)
+            app.post_message(Looked(last, final=True))
+            await pilot.pause()
+            assert (app.main.grid_is_at() == "") is there
+            assert "now: LOOK FIRST rank 7" in screen_text(app)
+            assert ("n goes to the first finding" in screen_text(app)) is not there
+            app.post_message(Looked(incidents.four_ranks(), final=True))
+            await pilot.pause()
+            assert app.main.following is False  # all files are whole: later looks move nothing

@@ -99,6 +99,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
     def on_recalled(self, event: Recalled) -> None:
         if self._touched:
             return  # who has begun to look round is not moved
+        self.main.following = self.main.following and event.what is None
         if event.what is not None:
             self.main.recall(event.what)
         elif event.first and not self.main.ui.tour:
@@ -148,7 +149,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
     def on_looked(self, event: Looked) -> None:
         self.main.trouble = ""
         before = self.main.incident
-        moved_by_hand = not self.main.following
+        moved_by_hand, was_partial = not self.main.following, self.main.partial
         if event.final:
             self._progress = ""
         self.main.take(event.incident, final=event.final)
@@ -165,10 +166,10 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             self._ahead.release()
         self._say_activity()
         said: tuple[str, ...] = ()
-        if event.final and moved_by_hand and before is not None:
-            said = news(before, event.incident, self.live("next_finding"))
+        if event.final and before is not None and (moved_by_hand or not was_partial):
+            said = news(before, event.incident, self.live("next_finding") if moved_by_hand else "")
         if said:
-            self.main.news = True
+            self.main.news = moved_by_hand
             self.main.tell(said)
         elif event.final and self._asked_again:
             self.main.say("looked again: the files say what they said before")

@@ -24,7 +24,6 @@ from hangview.tui.text.call import status_words
 from hangview.tui.text.common import group_of
 from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
-from hangview.tui.text.glossary import FILE_WORDS
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
 from hangview.tui.text.heads import heads_lines, heads_rows
 from hangview.tui.text.source import ledger_lines
@@ -86,7 +85,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.show_lane(kept, keep=True)
         else:
             self._open_first()
-        self.following = self.following and not final
+        self.following = self.following and (not final or bool(self.being_written()))  # while more is on its way
         self.show_all()
 
     def _open_first(self) -> None:
@@ -441,5 +440,5 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         for status in (SourceStatus.GROWING, SourceStatus.UNFINISHED):
             found = sum(source.status is status for source in sources)
             if found:
-                return f"{count(found, 'file')} {FILE_WORDS[status]}"
+                return f"{count(found, 'file')} {'being written' if status is SourceStatus.GROWING else 'may grow'}"
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
@@ -27,7 +28,7 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
 
     What does not fit into ``width`` is said shorter or left out, the least wanted first; what is going on never is.
     """
-    shorter = ""
+    shorter, doing = "", activity
     parts = {"path": "bundled example" if demo else shorten(", ".join(paths), 40)}
     if incident is not None:
         current = [attempt for attempt in incident.records.attempts if attempt.current]
@@ -46,12 +47,14 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
         parts["logs"] = count(logs, "log") if logs else ""
 
     def assembled() -> Line:
-        return line(("hangview", Tone.STRONG), "  " + " · ".join(filter(None, parts.values())), *_activity(activity))
+        return line(("hangview", Tone.STRONG), "  " + " · ".join(filter(None, parts.values())), *_activity(doing))
 
     path = shorten(paths[0].rstrip("/").rsplit("/", 1)[-1], 16) if paths else ""
     for name, instead in (("kinds", shorter), ("logs", ""), ("kinds", ""), ("path", path)):
         if assembled().width > width and name in parts:
             parts[name] = instead
+    if assembled().width > width:
+        doing = re.sub(r" \([^()]*\)", "", activity)  # "watching" alone, not how
     return assembled()
 
 
@@ -126,7 +129,9 @@ def _what_is_missing(incident: Incident) -> str:
     if not incident.coverage.read:
         looked = len(incident.records.sources)
         return f"no readable dump in {', '.join(incident.paths)}" + (
-            f" ({count(looked, 'file')} looked at; they are listed with the reason)" if looked else ""
+            f" ({count(looked, 'file')} looked at; {'it is' if looked == 1 else 'they are'} listed with the reason)"
+            if looked
+            else ""
         )
     if not incident.lanes:
         return "the dumps hold no collective call"
@@ -152,7 +157,8 @@ def context(incident: Incident) -> Line:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))
     if not parts:
         done = name_ranks(incident.coverage.read, 6)
-        parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else "nothing was read", Tone.DIM))
+        nothing = "no dump was read" if incident.records.sources else "nothing was read"
+        parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else nothing, Tone.DIM))
     spans: list[Span] = []
     for part in parts:
         spans += [Span(" · ", Tone.DIM), part] if spans else [part]
