@@ -99,8 +99,8 @@ def default_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
     prefixes += [
         (f"{cache}/torch/comm_lib_trace_rank_", "default of torch 2.11-2.15"),
         (f"{home}/.cache/torch/comm_lib_trace_rank_", "default of torch 2.9-2.10"),
-        (f"{home}/.cache/torch/nccl_trace_rank_", "default of torch 2.8"),
-        ("/tmp/nccl_trace_rank_", "default of torch 2.2-2.7"),
+        (f"{home}/.cache/torch/nccl_trace_rank_", "default of torch 2.7-2.8"),
+        ("/tmp/nccl_trace_rank_", "default of torch 2.2-2.6"),
     ]
     places: dict[str, Place] = {}
     for prefix, origin in prefixes:

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from hangview.logs.evidence import LogEvidence
     from hangview.schema import ReadOptions, Records
 
+#: Reason of a text that was read to its end, and in which neither a rank nor a line was found that tells of a hang.
+SAYS_NOTHING = "a text that names no rank and says nothing of a hang"
+
+
+def is_mute(source: Source) -> bool:
+    """Whether a text counts as read, but not as a log."""
+    return source.kind is SourceKind.LOG and source.reason == SAYS_NOTHING
+
 
 def log_source(found: Found, options: ReadOptions) -> Source:
     """A log as it was found."""
@@ -58,6 +66,7 @@ def set_aside(records: Records, logs: frozenset[int]) -> Records:
 def with_logs(records: Records, evidence: LogEvidence) -> Records:
     """Sources of logs with what was found out about them."""
     sources = list(records.sources)
+    named = set(evidence.ranks) - {log.rank for log in evidence.logs}  # by labels of lines, in one log or another of many ranks
     for log in evidence.logs:
         source = replace(sources[log.source], rank=log.rank, rank_from=log.rank_from or None, notes=log.notes)
         if log.attempt is not None:
@@ -68,5 +77,7 @@ def with_logs(records: Records, evidence: LogEvidence) -> Records:
         if log.problem is not None:
             status = source.status if log.lines else SourceStatus.UNREADABLE
             source = replace(source, status=status, reason=log.problem)
+        elif source.status is SourceStatus.READ and not (log.used or log.notes or named) and log.rank is None:
+            source = replace(source, reason=SAYS_NOTHING)
         sources[log.source] = source
     return replace(records, sources=tuple(sources))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+import hangview
+from hangview.report.coverage import source_lines
 from hangview.report.ledger import readable, to_ledger
 from hangview.report.recording import RECORDING, recording_lines
-from hangview.schema import Attempt, SourceKind, SourceStatus
+from hangview.schema import Attempt, ReadOptions, SourceKind, SourceStatus
 from tests.report.build import dump, incident, log
 
 if TYPE_CHECKING:
@@ -86,6 +91,35 @@ def test_recording_covers_every_release_without_gap():
     assert len(recording_lines()) > len(RECORDING)
 
 
+@pytest.mark.parametrize("document", ["README.md", "docs/recording.md"])
+def test_the_documents_say_the_same_of_every_release_as_the_ledger(document):
+    rows = (Path(__file__).parents[2] / document).read_text("utf-8").splitlines()
+    for entry in RECORDING:
+        (row,) = [row for row in rows if row.startswith(f"| {entry.releases} |")]
+        for said in (entry.settings, f"`{entry.file}`", f"`{entry.file_variable}`"):
+            assert said in row
+
+
+@pytest.mark.parametrize(
+    ("minor", "file", "variable"),
+    [
+        (6, "/tmp/nccl_trace_rank_", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"),
+        (7, "~/.cache/torch/nccl_trace_rank_", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"),  # 143446 came after 2.6
+        (8, "~/.cache/torch/nccl_trace_rank_", "TORCH_FR_DUMP_TEMP_FILE"),
+        (9, "~/.cache/torch/comm_lib_trace_rank_", "TORCH_FR_DUMP_TEMP_FILE"),
+    ],
+)
+def test_where_a_release_writes_its_dumps(minor, file, variable):
+    """As PyTorch's ``DebugInfoWriter::getWriter`` reads in these releases."""
+
+    def covers(releases: str) -> bool:
+        minors: list[int] = [int(part.split(".")[1]) for part in releases.split("-")]
+        return minors[0] <= minor <= minors[-1]
+
+    (entry,) = [entry for entry in RECORDING if covers(entry.releases)]
+    assert (entry.file, entry.file_variable) == (file, variable)
+
+
 def test_an_empty_folder():
     text = to_ledger(incident(sources=()))
     assert text.startswith("nothing to read in run-7\n\nexpected    no rank\n")
@@ -97,6 +131,36 @@ def test_readable_means_a_dump_or_a_log():
     assert readable(incident(sources=(log(0),)))
     assert not readable(incident(sources=(dump(0, status=SourceStatus.REFUSED), other("a"))))
     assert not readable(incident(sources=()))
+
+
+def test_a_text_that_is_no_log_is_not_said_to_be_one(tmp_path):
+    """Read to its end, status as the contract has it; but no evidence, and nothing that could be read of a job."""
+    (tmp_path / "notes.txt").write_text("hello world\n")
+    made = hangview.load(str(tmp_path), options=ReadOptions(cache=False))
+    assert [(source.kind, source.status) for source in made.records.sources] == [(SourceKind.LOG, SourceStatus.READ)]
+    text = to_ledger(made)
+    assert text.startswith("1 source: 1 read; 1 text file of these says nothing of a hang\n")
+    assert "read        text  notes.txt: a text that names no rank and says nothing of a hang" in text
+    assert not readable(made)
+    assert source_lines(made)[0] == "0 dumps read, 0 logs read, 1 text file that says nothing of a hang"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("rank_3.log", "hello world"),  # the name says whose it is
+        ("train.log", "ValueError: nothing to train on"),
+        ("train.log", "[rank1]: hello"),
+    ],
+)
+def test_a_log_is_one_by_its_name_or_by_a_line(tmp_path, name, line):
+    text = (
+        f'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n{line}\n' if "Error" in line else f"{line}\n"
+    )
+    (tmp_path / name).write_text(text)
+    made = hangview.load(str(tmp_path), options=ReadOptions(cache=False))
+    assert "nothing of a hang" not in to_ledger(made)
+    assert readable(made)
 
 
 def test_nothing_raw_reaches_the_terminal():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from hangview.log_sources import is_mute
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, fold_ranks, name_ranks
 
@@ -134,7 +135,8 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     """What was read, in numbers, then each source that was not read whole, with its reason."""
     sources = incident.records.sources
     dumps = [source for source in sources if source.usable]
-    logs = [source for source in sources if source.kind is SourceKind.LOG and source.status is SourceStatus.READ]
+    texts = [source for source in sources if source.kind is SourceKind.LOG and source.status is SourceStatus.READ]
+    logs = [source for source in texts if not is_mute(source)]
     ignored = sum(source.status is SourceStatus.IGNORED for source in sources)
     kept_out = incident.logs is None and logs  # dumps alone were asked for
     made = producers(dumps)
@@ -143,6 +145,9 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
         f"{count(len(dumps), 'dump')} read{named}",
         f"{count(len(logs), 'log')} {'not ' if kept_out else ''}read",
     ]
+    if len(logs) < len(texts):
+        mute = len(texts) - len(logs)
+        parts.append(f"{count(mute, 'text file')} that {'says' if mute == 1 else 'say'} nothing of a hang")
     if ignored:
         parts.append(f"{count(ignored, 'other file')} left alone")
     lines = [", ".join(parts)]

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from hangview.log_sources import is_mute
 from hangview.report.coverage import RANK_PARTS, attempt_lines, missing_lines, producers, reason_of
 from hangview.report.lines import Line, plain
 from hangview.report.recording import recording_lines
@@ -48,9 +49,10 @@ def ledger_lines(incident: Incident) -> list[Line]:
 
 
 def readable(incident: Incident) -> bool:
-    """Whether at least one dump or log could be read."""
+    """Whether at least one dump or log could be read; a text that says nothing of a hang is none."""
     return any(
-        source.status in USABLE and source.kind in (SourceKind.DUMP, SourceKind.LOG) for source in incident.records.sources
+        source.status in USABLE and source.kind in (SourceKind.DUMP, SourceKind.LOG) and not is_mute(source)
+        for source in incident.records.sources
     )
 
 
@@ -60,7 +62,9 @@ def _heading(incident: Incident) -> str:
         return f"nothing to read in {', '.join(escape(path) for path in incident.paths)}"
     tally = Counter(source.status for source in sources)
     counts = ", ".join(f"{tally[status]:,} {_word(status)}" for status in SourceStatus if tally[status])
-    return f"{count(len(sources), 'source')}: {counts}"
+    mute = sum(map(is_mute, sources))
+    rest = f"; {count(mute, 'text file')} of these {'says' if mute == 1 else 'say'} nothing of a hang" if mute else ""
+    return f"{count(len(sources), 'source')}: {counts}{rest}"
 
 
 def _table(sources: Iterable[Source], *, attempts: bool) -> Iterable[Line]:
@@ -90,7 +94,7 @@ def _whose(source: Source, *, attempts: bool) -> str:
 
 def _what(source: Source) -> str:
     if source.kind is not SourceKind.DUMP:
-        return source.kind.value if source.kind is SourceKind.LOG else ""
+        return "text" if is_mute(source) else source.kind.value if source.kind is SourceKind.LOG else ""
     parts = producers((source,), "schema")
     if source.usable:
         parts.append(count(source.entries, "entry", "entries"))

@@ -1,8 +1,9 @@
 """What makes dumps appear: the variables by PyTorch version, for the reader of a folder that has none, and the README.
 
-Read in the headers of the releases named: the recorder's default size is 0 up to 2.10 and 2000 from 2.11; a time-out writes
-the dump by default from 2.6; ``TORCH_FR_*`` names come with 2.8 (file), 2.9 (size) and 2.15 (dump on time-out, pull request
-189363), the ``TORCH_NCCL_*`` names stay valid beside them.
+The recorder's default size is 0 up to 2.10 and 2000 from 2.11 (headers of these). PyTorch's pull request 143446, younger
+than the branch of 2.6, moved the file from /tmp to ~/.cache/torch and made a time-out write it unasked: so from 2.7 (the
+recorder's source before and after it, and a vendor's copy of 2.7's). ``TORCH_FR_*`` names come with 2.8 (file), 2.9 (size) and
+2.15 (dump on time-out, pull request 189363); the ``TORCH_NCCL_*`` names stay valid beside them.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ class Recording:
 
 RECORDING = (
     Recording(
-        "2.2-2.5",
+        "2.2-2.6",
         "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1",
         "/tmp/nccl_trace_rank_",
         "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
     ),
     Recording(
-        "2.6-2.7",
+        "2.7",
         "TORCH_NCCL_TRACE_BUFFER_SIZE=2000",
-        "/tmp/nccl_trace_rank_ or ~/.cache/torch/nccl_trace_rank_",
+        "~/.cache/torch/nccl_trace_rank_",
         "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
     ),
     Recording("2.8", "TORCH_NCCL_TRACE_BUFFER_SIZE=2000", "~/.cache/torch/nccl_trace_rank_", "TORCH_FR_DUMP_TEMP_FILE"),
