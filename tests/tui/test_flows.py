@@ -272,7 +272,7 @@ async def test_marked_ranks_stand_apart():
     async with showing(incidents.four_ranks()) as (app, pilot):
         await pilot.press("j", "m")
         assert [row.ranks for row in app.main.grid.rows] == [(3,), (0,), (1, 2)]
-        assert "* 0" in screen_text(app)
+        assert "*0" in screen_text(app)
         await pilot.press("f", *"marked", "enter")
         assert [row.ranks for row in app.main.grid.rows] == [(0,)]
 

@@ -6,6 +6,7 @@ tmux, screen and flow control eat most others. No textual here, so that the manu
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -225,6 +226,9 @@ _SHOWN = {
     "equals_sign": "=",
     "colon": ":",
     "question_mark": "?",
+    "backslash": "\\",
+    "underscore": "_",
+    "at": "@",
     "circumflex_accent": "^",
     "dollar_sign": "$",
     "apostrophe": "'",
@@ -246,7 +250,16 @@ def show_key(key: str) -> str:
         return f"^{rest.upper()}" if len(rest) == 1 else f"ctrl-{rest}"
     if len(key) > 1 and key[0] == "f" and key[1:].isdigit():
         return key.upper()
-    return key
+    return _character(key) if len(key) > 1 else key
+
+
+def _character(key: str) -> str:
+    """What textual calls by its name in Unicode: ``exclamation_mark``, ``latin_small_letter_e_with_acute``."""
+    try:
+        found = unicodedata.lookup(key.replace("_", " "))
+    except KeyError:
+        return key  # a key without a character: insert, ctrl+up
+    return found if found.isprintable() and not found.isspace() else key
 
 
 def actions_in(where: Where) -> tuple[Action, ...]:

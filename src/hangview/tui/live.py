@@ -49,10 +49,17 @@ class LiveKeys:
 USUAL = LiveKeys()
 
 
-def key_line(live: LiveKeys = USUAL) -> tuple[tuple[str, str], ...]:
-    """(key, label) pairs for the key line, most wanted first."""
+#: What keys are called that do something else while there are hits of a search.
+HIT_WORDS = {"next_finding": "next hit", "previous_finding": "hit before", "back": "end search"}
+
+
+def key_line(live: LiveKeys = USUAL, *, hits: bool = False) -> tuple[tuple[str, str], ...]:
+    """(key, label) pairs for the key line, most wanted first; ``hits``: while the hits of a search are stepped through."""
     shown = sorted((action for action in ACTIONS if action.footer), key=lambda action: action.footer)
-    return tuple((live.first(action), action.short or action.label) for action in shown if live.of(action))
+    words = HIT_WORDS if hits else {}
+    return tuple(
+        (live.first(action), words.get(action.id) or action.short or action.label) for action in shown if live.of(action)
+    )
 
 
 def live_keys(app: object) -> LiveKeys:

@@ -9,12 +9,14 @@ from hangview.incident import COLLECTIVE, p2p_lane
 from hangview.schema import CellState
 from hangview.text import parse_ranks
 from hangview.tui.place import Place, lane_at, opening_of, place_of, ranks_of
+from hangview.tui.text.brief import brief
+from hangview.tui.text.common import role_word
 from hangview.tui.text.groups import sorted_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hangview.incident import Incident
+    from hangview.incident import Finding, Incident
     from hangview.tui.grid.plane import Plane
 
 MOST = 500
@@ -30,7 +32,7 @@ GRAMMAR = (
     ("host node-03", "ranks whose host's name holds the text"),
     ("seq 1820 group dp_3", "several together: all of them are so"),
     ("37", "the rank; where there is none, the seq"),
-    ("anything else", "text in groups, findings, operations, functions and hosts"),
+    ("anything else", "text in groups, findings and their kinds, operations, functions and hosts"),
 )
 
 _KEYS = {
@@ -234,8 +236,13 @@ def _lanes(incident: Incident, text: str) -> list[Place]:
 
 def _findings(incident: Incident, text: str) -> list[Place]:
     wanted = text.casefold()
-    found = (place_of(incident, finding) for finding in incident.findings if wanted in finding.summary.casefold())
+    found = (place_of(incident, finding) for finding in incident.findings if wanted in _words_of(incident, finding))
     return [place for place in found if place is not None]
+
+
+def _words_of(incident: Incident, finding: Finding) -> str:
+    """Its summary, what the banner says instead, its kind and its role: what is read on the screen is found."""
+    return f"{finding.summary}\n{brief(incident, finding)}\n{finding.kind.words}\n{role_word(incident, finding)}".casefold()
 
 
 def _records(incident: Incident, text: str, *, ops: bool = True, stacks: bool = True) -> list[Place]:

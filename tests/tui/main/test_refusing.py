@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from textual.keys import _character_to_key
 
 from hangview.tui.actions import ACTIONS, Where
 from hangview.tui.live import USUAL, LiveKeys
@@ -110,3 +111,60 @@ async def test_the_files_unfold_to_one_line_each():
         assert "more" not in text.split("looked at")[1].split("╰")[0]
         await pilot.press("u")
         assert "and 7 more" in screen_text(app)
+
+
+async def test_a_move_where_there_is_no_grid_yet_is_not_lost_without_a_word():
+    async with showing(None) as (app, pilot):
+        for key in ("n", "L", "down", "up", "left", "right", "pagedown", "G", "home", "end"):
+            await pilot.press(key)
+            assert "files are being read" in status(app), key
+
+
+@pytest.mark.parametrize("char", [*'!@#%&*(){}|;,.~_\\`"é'])
+async def test_a_key_without_a_use_is_called_by_its_character(char):
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press(_character_to_key(char))
+        assert status(app).startswith(f"{char} does nothing here")
+
+
+async def test_a_filter_that_a_step_ends_is_said_to_be_over():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("f", *"lead", "enter")
+        assert "only lead" in screen_text(app)
+        await pilot.press("n")
+        assert app.main.grid.only is None
+        assert status(app).startswith("no longer only lead")
+        await pilot.press("f", *"not requested", "enter", "slash", *"rank 0", "enter")
+        assert app.main.grid.only is None
+        assert "no longer only not requested" in status(app)
+        assert "hits" in status(app)  # both are said
+
+
+async def test_the_key_line_says_what_n_steps_through():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        keys = lambda: plain(app.main.prose("keys").prose)  # noqa: E731
+        assert "n:next finding" in keys()
+        await pilot.press("slash", *"rank 0", "enter")
+        assert len(app.main.hits) > 1
+        assert "n:next hit" in keys()
+        await pilot.press("n")
+        assert "n:next hit" in keys()
+        await pilot.press("escape")
+        assert "n:next finding" in keys()
+
+
+async def test_a_marked_lead_keeps_its_sign():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("m")
+        assert "!*7" in screen_text(app)
+
+
+async def test_a_word_of_a_finding_is_found_as_the_banner_has_it():
+    """``dtype`` was not found below a banner that begins with it."""
+    incident = incidents.different_dtype()
+    async with showing(incident) as (app, pilot):
+        assert "dtype: " in screen_text(app)
+        await pilot.press("slash", *"dtype", "enter")
+        assert app.main.hits
+        await pilot.press("escape", "slash", *"no such word", "enter")
+        assert "rank, seq, group, op, func, host or any text" in screen_text(app)

@@ -16,6 +16,8 @@ class MovableGrid(RankGrid, inherit_bindings=True):
     def _to(self, row: int, column: int) -> None:
         """Cursor to a row and a column (in blocks), as far as there are any."""
         if self.plane is None or not self.rows:
+            if self.on_nothing is not None:
+                self.on_nothing()
             return
         at = min(max(row, 0), len(self.rows) - 1)
         current = self.row_of.get(self.cursor.rank)

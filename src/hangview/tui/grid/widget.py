@@ -70,6 +70,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
         self.left = 0  #: first column in sight, in blocks
         self.topmost = 0  #: first row in sight
         self.on_position: Callable[[str], None] | None = None  #: told which rows are in sight, "" for all
+        self.on_nothing: Callable[[], None] | None = None  #: told of a move where there is no cell to go to
         self._rows: list[Row] | None = None
         self._row_of: dict[int, int] = {}
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
@@ -237,8 +238,8 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
 
     def _label(self, row: Row, current: bool) -> Segment:
         width = self.scale.label_width
-        sign = "*" if row.pinned else row.standing.mark
-        text = f"{sign} {label_ranks(row.ranks, width - 3)}"
+        sign = row.standing.mark
+        text = f"{sign}{'*' if row.pinned else ' '}{label_ranks(row.ranks, width - 3)}"
         style = self._look("grid--label-lead" if sign == "!" else "grid--label")
         if current:
             style += self._look("grid--current", partial=True)

@@ -189,7 +189,7 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         self.query_one("#bottom").styles.height = layout.bottom
         self.map.styles.height = min(layout.map, self.distinct + 1)
         self.map.display = layout.map > 0
-        self.query_one("#keys", KeyLine).fill(width)
+        self.query_one("#keys", KeyLine).fill(width, hits=bool(self.hits))
         self.arranged = layout
         self._focus_in_sight()
 

@@ -67,6 +67,11 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
         self._said, self._stays = True, ""
         self.prose("status").show((line((text, Tone.KEY)),))
 
+    def say_too(self, text: str) -> None:
+        """Before what this key has said already."""
+        status = self.prose("status").prose
+        self.say(f"{text} · {status[0].text}" if self._said and status else text)
+
     def tell(self, text: Title) -> None:
         """The same of what came of itself, in the fullest form that fits: more that comes of itself leaves it there."""
         self.say(fitting(text, self.size.width))

@@ -96,8 +96,9 @@ class SingleLine(ProseView):
 class KeyLine(SingleLine):
     """As many of the most wanted keys as fit, always with help."""
 
-    def fill(self, width: int) -> None:
-        pairs = key_line(live_keys(self.app))
+    def fill(self, width: int, *, hits: bool = False) -> None:
+        """``hits``: the keys that step go through what was found by a search."""
+        pairs = key_line(live_keys(self.app), hits=hits)
         shown: list[tuple[str, str]] = []
         used = 0
         for key, label in pairs:

@@ -114,6 +114,7 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
     def action_back(self) -> None:
         if self.hits:
             self.hits, self.hit_at = [], -1
+            self.share_out()
             self.show_status()
             self.say(f"search ended: {self.key('next_finding')} steps through findings again")
         elif not self.go_back():

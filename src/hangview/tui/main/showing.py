@@ -15,6 +15,7 @@ from hangview.tui.grid.plane import Plane, fold, standing_of
 from hangview.tui.grid.widget import HEADER, RankGrid, Spot
 from hangview.tui.live import live_keys
 from hangview.tui.main.base import BaseScreen
+from hangview.tui.main.refusing import no_incident
 from hangview.tui.place import Place, findings_by_call, lane_at, opening_of, place_of, same_place
 from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
 from hangview.tui.prose_view import Choice
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from hangview.tui.prose import Prose
 
 
+#: What is said where a step or a jump goes to what a filter hides.
+FILTER_OFF = "no longer only"
 #: Levels that stand below the call where there is room: entry, stack, rank.
 BELOW = (1, 2, 4)
 
@@ -55,7 +58,12 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.set_ascii(self.ascii)
         self.watch(self.grid, "cursor", self._on_cursor, init=False)
         self.grid.on_position = self._say_rows
+        self.grid.on_nothing = self._say_no_grid
         self.show_all()
+
+    def _say_no_grid(self) -> None:
+        """A key that moves where there is nothing yet is not lost without a word."""
+        self.say("there is no grid: no call was recorded" if self.incident is not None else no_incident(self))
 
     # Another incident
 
@@ -128,6 +136,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         if jump and here is not None:
             self.trail.jump(here, place)
         self.origin, self.center = "", "grid"
+        filtered = self.filter_text
         if (place.group, place.lane) != self.lane_key or self.grid.plane is None:
             self.clear_filter()
             self.show_lane(place, keep=False)
@@ -141,6 +150,12 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.follow(place)
         self.show_rest()
         self.show_banner()
+        if filtered and not self.filter_text:
+            self.say(
+                f"{FILTER_OFF} {filtered}: it hid rank {place.rank}"
+                if here is not None and here[:2] == place[:2]
+                else (f"{FILTER_OFF} {filtered}: it was of another lane")
+            )
 
     def follow(self, place: Place) -> None:
         """The finding of the call that was gone to becomes the current one; where there is none, the current one stays."""

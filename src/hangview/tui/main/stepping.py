@@ -46,7 +46,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         wrapped = " (round the end)" if not 0 <= target < len(findings) else ""
         self.show_finding_number(target % len(findings))
         if wrapped:
-            self.say(f"finding {self.finding_at + 1} of {len(findings)}{wrapped}")
+            self.say_too(f"finding {self.finding_at + 1} of {len(findings)}{wrapped}")
 
     def show_finding_number(self, number: int) -> None:
         """Make a finding the current one and go to its call; in the list of findings, stay there."""
@@ -183,14 +183,15 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         place = self.place or Place(*self.lane_key, 0, 0)
         found = search(self.incident, typed, place)
         self.hits, self.hit_at = found, 0 if found else -1
+        self.share_out()  # the key line names what the keys step through
         if not typed.strip():
             self.show_status()
         elif not found:
-            self.say(f"not found: {typed.strip()} · {self.key('help')} lists what can be searched for")
+            self.say(f"not found: {typed.strip()} · rank, seq, group, op, func, host or any text ({self.key('help')} lists it)")
         else:
             self.go(found[0], follow=False)  # a look aside: the next finding is still the one after the current one
             if len(found) > 1:
-                self.say(
+                self.say_too(
                     f"{count(len(found), 'hit')}: {self.key('next_finding')} and {self.key('previous_finding')} step through "
                     f"them, {self.key('back')} ends the search"
                 )
