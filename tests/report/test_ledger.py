@@ -109,7 +109,7 @@ def test_the_documents_say_the_same_of_every_release_as_the_ledger(document):
         (9, "~/.cache/torch/comm_lib_trace_rank_", "TORCH_FR_DUMP_TEMP_FILE"),
     ],
 )
-def test_where_a_release_writes_its_dumps(minor, file, variable):
+def test_where_a_release_writes_its_dumps(minor: int, file: str, variable: str) -> None:
     """As PyTorch's ``DebugInfoWriter::getWriter`` reads in these releases."""
 
     def covers(releases: str) -> bool:

@@ -48,6 +48,36 @@ async def test_it_leads_through_the_incident(size):
         assert "LOOK FIRST" in screen_text(app)
 
 
+async def test_a_key_that_leads_elsewhere_takes_the_words_along():
+    """The words of a step are about what it shows: after another key they would be about something that is not there."""
+    async with showing(incidents.eight_in_five_groups(), (100, 30), tour=True, demo=True) as (app, pilot):
+
+        async def press(*keys: str) -> str:
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+            return " ".join(plain(app.main.prose("tour").prose).split())
+
+        first = await press()
+        assert "The grid stands on that cell" in first
+        away = await press("n")
+        assert "TOUR 1/8 Off the tour's way" in away
+        assert "The grid stands on that cell" not in away
+        assert "TOUR 1/8" in await press("enter")  # a step deeper there is no step of the tour
+        assert await press("escape", "N") == first  # and back again it goes on
+        assert "TOUR 2/8" in await press("enter")
+        assert "Off the tour's way" in await press("4")
+        assert "TOUR 2/8" in await press("escape", "2", "3")
+
+
+async def test_help_is_no_way_off():
+    async with showing(incidents.eight_in_five_groups(), (100, 30), tour=True, demo=True) as (app, pilot):
+        before = plain(app.main.prose("tour").prose)
+        await pilot.press("question_mark", "n", "escape")
+        await pilot.pause()
+        assert plain(app.main.prose("tour").prose) == before
+
+
 async def test_without_it_there_is_no_line_of_it():
     async with showing(incidents.four_ranks()) as (app, _):
         assert "TOUR" not in screen_text(app)

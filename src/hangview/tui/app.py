@@ -14,6 +14,7 @@ from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.leave import LeaveDialog
 from hangview.tui.dialogs.palette import PaletteDialog, Picked
 from hangview.tui.main.base import REST
+from hangview.tui.main.panes import Pane
 from hangview.tui.main.screen import MainScreen
 from hangview.tui.patience import within
 from hangview.tui.text.common import seconds
@@ -22,9 +23,11 @@ from hangview.tui.text.news import news
 from hangview.tui.tour import Tour
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import PurePath
 
+    from textual.actions import ActionParseResult
+    from textual.dom import DOMNode
     from textual.driver import Driver
     from textual.events import Event
     from textual.message import Message
@@ -66,6 +69,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         self._first = incident
         self._memory = memory
         self._tour = Tour() if ui.tour else None
+        self._step_begins = False  #: the key that the tour waited for was pressed, and what it shows was not looked at yet
         self._touched = False  #: a key was pressed
         self._progress = ""
         self._asked_again = False  #: a look that was asked for by its key is under way
@@ -95,6 +99,8 @@ class HangviewApp(BaseApp, inherit_bindings=True):
     def _begin_tour(self) -> None:
         if self._tour is not None:
             self.main.show_tour(self._tour.words(self.live))
+            self._step_begins = True
+            self.call_after_refresh(self._see_tour)
 
     def on_recalled(self, event: Recalled) -> None:
         if self._touched:
@@ -119,7 +125,31 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         typing = isinstance(self.focused, Input | TextArea)
         tour = self._tour
         if tour is not None and isinstance(event, Key) and not typing and tour.press(event.key, self.live):
+            self._step_begins = True
             self.main.show_tour(tour.words(self.live))
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        done = await super().run_action(action, default_namespace, namespaces)
+        if self._tour is not None:
+            self.call_after_refresh(self._see_tour)  # once lists have said what is under their cursors
+        return done
+
+    def _see_tour(self) -> None:
+        """Whether the screen shows what the tour speaks of; a step that begins speaks of what is shown then."""
+        tour, main, begins = self._tour, self.main, self._step_begins
+        if tour is None or (self.screen is not main and not begins):
+            return
+        self._step_begins = False
+        where = (main.place, main.level, main.finding_at, *(pane.id for pane in main.query(Pane) if pane.display))
+        if begins:
+            tour.stand(where)
+        elif tour.see(where):
+            main.show_tour(tour.words(self.live))
 
     # Looking at files
 

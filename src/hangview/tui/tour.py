@@ -8,6 +8,8 @@ from hangview.keymap import all_actions
 from hangview.tui.prose import Line, Tone, line
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from hangview.tui.live import LiveKeys
 
 #: (action, what is on the screen, what its key shows). The last key is pressed on the worksheet.
@@ -53,14 +55,26 @@ class Tour:
 
     def __init__(self) -> None:
         self.at = 0
+        self.strayed = False  #: the screen shows something else than this step speaks of
+        self._stood: Hashable = None
 
     @property
     def done(self) -> bool:
         return self.at >= len(STEPS)
 
+    def stand(self, where: Hashable) -> None:
+        """What the screen shows as this step begins."""
+        self._stood = where
+
+    def see(self, where: Hashable) -> bool:
+        """What the screen shows after another key; True when there is something else to say because of it."""
+        before, self.strayed = self.strayed, not self.done and where != self._stood
+        return before != self.strayed
+
     def press(self, key: str, live: LiveKeys) -> bool:
-        """A key was pressed, by textual's name; True when it was the one that the tour waits for. Others do what they do."""
-        if self.done or key not in live.of(all_actions()[STEPS[self.at][0]]):
+        """A key was pressed, by textual's name; True when it was the one that the tour waits for. Others do what they do, and
+        so does this one where the screen shows something else than the tour speaks of."""
+        if self.done or self.strayed or key not in live.of(all_actions()[STEPS[self.at][0]]):
             return False
         self.at += 1
         return True
@@ -71,6 +85,10 @@ class Tour:
             return line(("TOUR  ", Tone.KEY), f"{LAST}; {live('help')} lists them all, {live('leave')} quits.", hang=6)
         action, here, shows = STEPS[self.at]
         head = f"TOUR {self.at + 1}/{len(STEPS)}  "
+        if self.strayed:
+            back = f"{live('place_before')} and {live('back')} lead back, the opposite key too"
+            text = f"Off the tour's way: look round as you like. The tour goes on where it stood; {back}."
+            return line((head, Tone.KEY), text, hang=len(head))
         # there is no line of the tour on the worksheet
         more = f"; there, {live('sheet_close')} comes back" if action == "worksheet" else ""
         return line((head, Tone.KEY), f"{here} Press ", (live(action), Tone.KEY), f": {shows}{more}.", hang=len(head))
