@@ -77,7 +77,7 @@ def answer_rows(comparison: Comparison, *, sides: bool = True) -> list[tuple[str
     """What comes first, with its labels: the answer, what it does not rest on, the conditions; ``sides``: then each set."""
     rows = [answer(comparison)]
     if comparison.outcome is Outcome.DIFFERENT and comparison.left_out:
-        rows.append((NOT_COMPARED, f"{lost_text(comparison.left_out)}: an earlier difference there would not show"))
+        rows.append((NOT_COMPARED, f"{lost_text(comparison.left_out)}: a difference there would not show"))
     rows.append(("CONDITIONS", changed_text(comparison)))
     if sides:
         rows += [(name, side_text(side)) for name, side in (("A", comparison.a), ("B", comparison.b))]
