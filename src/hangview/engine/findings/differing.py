@@ -66,7 +66,7 @@ def mismatch(
     steps = [
         f"All requests of {op} {place[2]} in {group.label} are lined up by sequence number.",
         *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {request(s.op, s.text)}." for s in found.sides),
-        f"{most} {agrees(most, 'is', 'are')} the majority, so {who} {agrees(who, 'is', 'are')} where to look first."
+        f"{who} {agrees(who, 'differs', 'differ')} from {most}: the fewer are read first; which side is right is not recorded."
         if found.minority
         else "No side is a majority, so nobody is named.",
     ]
