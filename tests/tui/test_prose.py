@@ -85,7 +85,7 @@ def test_pad_always_leaves_a_blank():
 
 
 def test_ascii_spells_our_own_signs_and_escapes_the_rest():
-    assert to_ascii("3 × Float → out · ±0.2 s… 日") == "3 x Float -> out - +-0.2 s... \\u65e5"
+    assert to_ascii("3 × Float → out · ±0.2 s… 日") == "3 x Float -> out | +-0.2 s... \\u65e5"
     assert to_ascii("plain") == "plain"
 
 
@@ -94,3 +94,10 @@ def test_a_path_is_broken_at_its_slashes_and_never_inside_the_line_number():
     assert rows == ["megatron/core/", "optimizer/", "optimizer.py:198"]
     assert [row.text for row in wrap((line("a/training.py:1299"),), 16)] == ["a/training.py", ":1299"]
     assert [row.text for row in wrap((line("x" * 40),), 16)] == ["x" * 16, "x" * 16, "x" * 8]
+
+
+def test_in_ascii_an_item_of_a_list_is_told_from_what_stands_between_parts():
+    assert to_ascii("rank 7 · TP1 6 · not requested") == "rank 7 | TP1 6 | not requested"
+    assert to_ascii(" · ") == " | "
+    assert to_ascii("· one item · of two parts") == "- one item | of two parts"
+    assert to_ascii("  · deeper") == "  - deeper"

@@ -11,6 +11,7 @@ from hangview.tui import UiOptions
 from hangview.tui.app import HangviewApp
 from hangview.tui.looker import Failed, Looked
 from hangview.tui.prose import plain
+from hangview.tui.prose_view import ProseView
 from hangview.worksheet import prefill
 from hangview.worksheet.store import SheetStore
 from tests.support.incidents import eight_in_five_groups, four_ranks
@@ -250,3 +251,32 @@ async def test_no_file_is_replaced_by_a_key_that_was_typed_ahead(tmp_path):
         for _ in range(10):
             await pilot.pause()
         assert (tmp_path / "mine.md~").read_text(encoding="utf-8") == "of somebody else"
+
+
+async def test_text_typed_ahead_without_a_field_goes_into_the_first_blank():
+    """Its letters were taken for keys of the worksheet: the s of ``Date is`` opened the save dialog."""
+    app = still_reading()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("w")
+        await press_ahead(app, "Date is 2026")
+        await pilot.pause()
+        app.post_message(Looked(four_ranks(), final=True))
+        for _ in range(50):
+            await pilot.pause()
+        assert on_top(app) == "WorksheetScreen"
+        sheet = app.sheet()
+        assert sheet is not None
+        assert sheet.session.sheet["run"].typed == "Date is 2026"
+
+
+async def test_the_word_before_quitting_knows_of_a_file_that_was_saved(tmp_path):
+    async with showing(eight_in_five_groups(), (100, 30)) as (app, pilot):
+        await pilot.press("n", "W")
+        sheet = app.sheet()
+        assert sheet is not None
+        assert sheet.session.save(tmp_path / "mine.md").ok
+        await pilot.press("n", "W", "q")
+        assert on_top(app) == "LeaveDialog"
+        shown = plain(app.screen.query_one("#leave", ProseView).prose)
+        assert "was changed since it was saved to" in shown
+        assert "was not saved" not in shown

@@ -8,6 +8,7 @@ from textual.events import Key, MouseDown, Paste
 from textual.widgets import Input, TextArea
 
 from hangview.cli_errors import Exit, exit_code
+from hangview.keymap import all_actions
 from hangview.text import count
 from hangview.tui.base_app import BaseApp
 from hangview.tui.dialogs.help import HelpDialog
@@ -253,7 +254,11 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         return self._sheet
 
     def action_worksheet(self) -> None:
-        if not self._is_read_first(self.action_worksheet, "the worksheet opens") and self.sheet() is not None:
+        if self._is_read_first(self.action_worksheet, "the worksheet opens"):
+            return
+        if self.sheet() is not None:
+            if self._ahead.holds_text:  # typed while the files were read, and into no field yet
+                self._ahead.begin_with(self.live.of(all_actions()["sheet_first_blank"]))
             self.push_screen("worksheet")
 
     def _is_read_first(self, then: Callable[[], object], what: str) -> bool:
@@ -335,7 +340,9 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         if self._sheet is None or not self._sheet.unsaved:
             self.end(self.code())
         else:
-            word = "The worksheet was not saved as a file. Its draft is kept and will be offered again."
+            saved = self._sheet.session.store.saved_to
+            what = f"was changed since it was saved to {saved}" if saved is not None else "was not saved as a file"
+            word = f"The worksheet {what}. Its draft is kept and will be offered again."
             self.push_screen(LeaveDialog(word, ascii_only=self.main.ascii), self._leave)
 
     def _leave(self, answer: str | None) -> None:

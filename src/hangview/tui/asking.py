@@ -1,12 +1,11 @@
-"""Questions that are answered only by keys that were pressed when they could be seen."""
+"""Questions that are answered only by keys that were pressed after they were asked."""
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.events import Key, Paste
 
 
@@ -14,20 +13,15 @@ class Asking:
     """Mixed into a dialog whose keys do what is hard to undo. The app hands it no key that was on its way before: somebody who
     writes without looking must not answer it with a letter of a word."""
 
-    _seen_at: float | None = None  #: by the clock of events; None until the question was drawn
+    _asked_at = 0.0  #: by the clock of textual's events
 
-    def ask(self, after_refresh: Callable[[Callable[[], None]], object], now: Callable[[], float]) -> None:
-        """A question is about to be drawn: from then on keys answer it."""
-        self._seen_at = None
-
-        def seen() -> None:
-            self._seen_at = now()
-
-        after_refresh(seen)
+    def ask(self) -> None:
+        """A question is put on the screen: from now on keys answer it."""
+        self._asked_at = monotonic()
 
     def is_answer(self, event: Key | Paste) -> bool:
-        """Whether whoever pressed it could see the question."""
-        return self._seen_at is not None and event.time >= self._seen_at
+        """Whether it was pressed after the question was asked."""
+        return event.time >= self._asked_at
 
     def drop_ahead(self, typed: str) -> None:
         """What was typed before that was dropped: say so."""

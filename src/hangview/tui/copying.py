@@ -62,22 +62,33 @@ def _to_tmux(text: str) -> bool:
     return done.returncode == 0
 
 
-def copied(text: str, offer: Callable[[str], object]) -> str:
-    """Copy ``text`` every way there is; ``offer`` hands it to the terminal. One line about where it went."""
+def copied(text: str, offer: Callable[[str], object]) -> tuple[str, ...]:
+    """Copy ``text`` every way there is; ``offer`` hands it to the terminal. Where it went, and the same shorter."""
     sent = len(text) <= MOST_OSC52
     if sent:
         offer(text)
     return say(keep(text), sent=sent)
 
 
-def say(copied: Copied, *, sent: bool) -> str:
-    """One line that claims no more than what is known: a terminal does not tell whether it took OSC 52."""
-    parts = []
+def say(copied: Copied, *, sent: bool) -> tuple[str, ...]:
+    """One line that claims no more than what is known, a terminal does not tell whether it took OSC 52; and shorter ones."""
+    parts, short = [], []
     if copied.file is not None:
         parts.append(f"written to {copied.file}")
+        short.append(_from_home(copied.file))
     if copied.tmux:
         parts.append("in tmux's buffer (prefix ])")
+        short.append("tmux")
     parts.append("offered to the terminal by OSC 52" if sent else "too long for OSC 52")
+    short.append("OSC 52" if sent else "too long for OSC 52")
     if copied.trouble:
         parts.append(f"not written: {copied.trouble}")
-    return "copied: " + "; ".join(parts)
+        short.append(f"not written: {copied.trouble}")
+    name = [copied.file.name, *short[1:]] if copied.file is not None else short
+    return "copied: " + "; ".join(parts), f"copied: {', '.join(short)}", f"copied: {', '.join(name)}"
+
+
+def _from_home(path: Path) -> str:
+    """A path as a person would type it."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -6,6 +6,7 @@ and the clipboard read them with :func:`plain`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -201,9 +202,14 @@ _ASCII = str.maketrans(
 )  # fmt: skip
 
 
+#: The dot between two parts of a line, other than the one before an item of a list.
+_BETWEEN = re.compile(r"(?:(?<=\S)|^) · (?=\S|$)")
+
+
 def to_ascii(text: str) -> str:
-    """``text`` in ASCII: our own signs spelled out, anything else as an escape (``\\u4e2d``)."""
+    """``text`` in ASCII: our own signs spelled out, anything else as an escape (``\\u4e2d``). What stands between parts of a
+    line is another sign than what stands before the items of a list."""
     if text.isascii():
         return text
-    spelled = text.translate(_ASCII)
+    spelled = _BETWEEN.sub(" | ", text).translate(_ASCII)
     return spelled if spelled.isascii() else spelled.encode("ascii", "backslashreplace").decode("ascii")

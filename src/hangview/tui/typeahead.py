@@ -54,6 +54,15 @@ class TypeAhead:
     def holds(self) -> bool:
         return self._cancelled is not None
 
+    @property
+    def holds_text(self) -> bool:
+        """Whether what is kept begins with more than one character in a row: a text, and no key."""
+        return self.holds and len("".join(map(written, list(self._waiting)[:2]))) > 1
+
+    def begin_with(self, keys: tuple[str, ...]) -> None:
+        """Before what is kept, the first of these keys."""
+        self._waiting.extendleft(Key(key, None) for key in keys[:1])
+
     def release(self) -> None:
         """The screen is on its way: what was typed goes to it, or to whatever is on top by then."""
         if self._cancelled is not None:

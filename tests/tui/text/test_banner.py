@@ -142,3 +142,18 @@ def test_one_dump_alone_is_no_comparison():
     builder.lane(builder.group("default_pg", range(4), name="0"), 0, 5)
     assert context(builder.build()).text.startswith("one dump alone compares with nothing")
     assert "one dump alone" not in context(incidents.missing_dump()).text
+
+
+def test_context_is_said_shorter_and_never_cut():
+    incident = incidents.missing_dump()
+    assert context(incident, 60).text == "waiting: 3 ranks in 1 group · no dump: 2"
+    assert context(incident, 35).text == "waiting: 3 ranks · no dump: 2"
+    shown = banner(incident, incident.findings[0], ("run",), "", width=60)
+    assert all(row.width <= 60 for row in shown[2:])
+
+
+def test_how_it_watches_is_left_out_before_anything_is_cut():
+    incident = incidents.missing_dump()
+    told = title(incident, ("run-4711",), "watching (inotify) · 1 file being written", width=70)
+    assert told.text.endswith("watching · 1 file being written")
+    assert told.width <= 70

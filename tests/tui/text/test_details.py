@@ -15,10 +15,12 @@ from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
 from hangview.schema import NOT_READ_YET, CellState, ReadOptions, SourceStatus, StackFrame
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
+from hangview.tui.text.call import call_lines, status_words
 from hangview.tui.text.details import LEVELS, details
 from hangview.tui.text.finding import finding_lines
+from hangview.tui.text.rank import rank_lines
 from hangview.tui.text.source import ledger_lines, one_source
-from hangview.tui.titles import shorter
+from hangview.tui.titles import fitting, shorter
 from tests.support import incidents
 
 if TYPE_CHECKING:
@@ -219,3 +221,45 @@ def test_one_call_alone_tells_no_spread_of_clocks():
     _, text = said(incident, Place(0, "collective", 42, 3), "call")
     assert "(clocks: by one call alone, spread not known)" in text
     assert "±" not in text
+
+
+def test_the_newest_entries_of_a_rank_name_their_group():
+    incident = hangview.load(str(FIXTURES / "two-groups"), options=ReadOptions(cache=False))
+    rows = plain(rank_lines(incident, 7)).splitlines()
+    newest = rows[next(at for at, row in enumerate(rows) if row.startswith("its newest entries")) + 1 :]
+    names = {group.label for group in incident.groups if 7 in group.ranks}
+    assert newest
+    for row, entry in zip(newest, incident.view.newest_entries(7, 8), strict=True):
+        name = row.split()[1]
+        assert name in names
+        group = next(each.id for each in incident.groups if each.label == name)
+        assert any(
+            cell.rank == 7 and entry in cell.entries for cell in incident.view.call(group, "collective", entry.seq or 0).cells
+        )
+
+
+def test_the_state_of_a_cell_is_said_whole_at_any_width():
+    incident = incidents.eight_in_five_groups()
+    forms = status_words(incident, Place(2, "collective", 6, 7), "requested, differs from the majority", (4, 5))
+    assert "differs from the majority · row of 2" in forms[0]
+    for width in (60, 40):
+        said = fitting(forms, width)
+        assert len(said) <= width
+        assert said.endswith("differs") or "differs from the majority" in said
+
+
+def test_what_the_log_of_a_lead_says_stands_before_who_waits():
+    """On the first screen of 80 columns the pane has five lines: the exception was below them."""
+    incident = incidents.four_ranks()
+    first = incident.findings[0]
+    raised = replace(first, kind=Kind.PROCESS_ENDED, summary="rank 3 raised ValueError: checksum")
+    incident = replace(incident, findings=(first, raised))
+    assert raised.group is not None
+    assert raised.lane is not None
+    assert raised.seq is not None
+    call = incident.view.call(raised.group, raised.lane, raised.seq)
+    lines = [row.text for row in call_lines(incident, call, raised.ranks[0], first)]
+    log = next(at for at, row in enumerate(lines) if raised.summary in row)
+    waiting = next(at for at, row in enumerate(lines) if "not completed" in row)
+    assert log < waiting
+    assert all(row.startswith(("not requested", "failed")) for row in lines[:log])

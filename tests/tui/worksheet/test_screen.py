@@ -809,3 +809,15 @@ async def test_what_is_said_stands_over_no_field_and_leaves_with_the_next_key(tm
         assert app.focused is not None
         assert app.screen.get_widget_at(*app.focused.region.offset)[0] is app.focused  # nothing lies over the field
         assert "[typing]" in screen_text(app)
+
+
+async def test_enter_begins_at_the_first_blank(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        assert "enter:first blank" in screen_text(app)
+        await pilot.press("enter", *"abc")
+        blank = next(field.key for field in prefill(INCIDENT) if field.mark is Mark.BLANK)
+        assert sheet.session.sheet[blank].typed == "abc"
+        await pilot.press("escape", "7", "enter")  # from the section that was gone to
+        assert sheet.form.at is not None
+        assert sheet.session.sheet[sheet.form.at.key].mark is Mark.BLANK
+        assert sheet.form.current_section >= 7

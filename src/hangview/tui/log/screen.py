@@ -15,6 +15,7 @@ from hangview.tui.log.keys import LOG_ACTIONS
 from hangview.tui.log.view import STEP, LogView
 from hangview.tui.log.words import log_help, trouble
 from hangview.tui.main.prompt import Prompt
+from hangview.tui.titles import fitting
 from hangview.tui.worksheet.bindings import bind
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class LogScreen(HoldingScreen, inherit_bindings=False):
         where = f":{row.number}" if row.number is not None else f" at byte {row.offset}"
         text = f"{self.target.shown}{where}  {row.text}\n"
         self.app.copy_to_clipboard(text)
-        self.say(say(keep(text), sent=True))
+        self.say(fitting(say(keep(text), sent=True), self.size.width))
 
     def action_help(self) -> None:
         self.app.push_screen(HelpDialog(log_help(live_keys(self.app)), ascii_only=self._ascii))

@@ -62,10 +62,10 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
         """The key of an action as it is on this screen, for sentences."""
         return live_keys(self.app)(name)
 
-    def say(self, text: str) -> None:
-        """A message in the status line; the next key takes it away."""
+    def say(self, text: Title) -> None:
+        """A message in the status line, in the fullest form that fits; the next key takes it away."""
         self._said, self._stays = True, ""
-        self.prose("status").show((line((text, Tone.KEY)),))
+        self.prose("status").show((line((fitting(text, self.size.width), Tone.KEY)),))
 
     def say_too(self, text: str) -> None:
         """Before what this key has said already."""
@@ -73,8 +73,8 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
         self.say(f"{text} · {status[0].text}" if self._said and status else text)
 
     def tell(self, text: Title) -> None:
-        """The same of what came of itself, in the fullest form that fits: more that comes of itself leaves it there."""
-        self.say(fitting(text, self.size.width))
+        """The same of what came of itself: more that comes of itself leaves it there."""
+        self.say(text)
         self._stays = text
 
     @property

@@ -30,6 +30,7 @@ from hangview.tui.text.heads import heads_lines, heads_rows
 from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
+from hangview.tui.titles import fitting, led
 
 if TYPE_CHECKING:
     from textual import events
@@ -371,11 +372,13 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             words = f"{words} (one of seqs {first}-{first + block - 1})"
         row = grid.current_row
         text = status_words(incident, place, words, row.ranks if row else ())
-        if self.hits:
-            text = f"hit {self.hit_at + 1} of {len(self.hits)} · {text}"
         other = self.center != "grid" and self.shown_place() != place
+        before = "in the grid: " if other else ""
+        if self.hits:
+            before += f"hit {self.hit_at + 1} of {len(self.hits)} · "
         if not self.tells:
-            self.prose("status").show((line(f"in the grid: {text}" if other else text),))
+            room = self.size.width - (4 if self.ascii else 0)  # some signs take more cells there
+            self.prose("status").show((line(fitting(led(text, before), room)),))
         self._point_terminal()
 
     def _point_terminal(self) -> None:

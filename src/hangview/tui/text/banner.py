@@ -138,27 +138,38 @@ def _what_is_missing(incident: Incident) -> str:
     return "no call could be compared between ranks"
 
 
-def context(incident: Incident) -> Line:
-    """Who waits because of it, which dumps are missing and why."""
+def context(incident: Incident, width: int = 1000) -> Line:
+    """Who waits because of it, which dumps are missing and why; in less than ``width`` cells where that can be said shorter:
+    what is said in full elsewhere goes first, and no part is cut in its middle."""
+    forms = (_context(incident, level) for level in range(4))
+    return next((form for form in forms if form.width <= width), _context(incident, 3))
+
+
+def _context(incident: Incident, level: int) -> Line:
+    """``level`` 0 in full, 1 fewer words, 2 without the reasons of missing dumps, 3 without the groups of those who wait."""
     parts: list[Span] = []
     if incident.lanes and len(incident.coverage.read) == 1 and len(incident.coverage.expected) > 1:
         parts.append(Span("one dump alone compares with nothing: collect those of the other ranks", Tone.LEAD))
     waiting = {wait.rank for wait in incident.waits} - set(incident.leads)
     groups = {wait.group for wait in incident.waits if wait.rank in waiting}
     if waiting:
-        noun = "waiting because of it" if incident.leads else "waiting"
-        parts.append(Span(f"{noun}: {count(len(waiting), 'rank')} in {count(len(groups), 'group')}", Tone.WAITING))
+        noun = "waiting because of it" if incident.leads and not level else "waiting"
+        where = f" in {count(len(groups), 'group')}" if level < 3 else ""
+        parts.append(Span(f"{noun}: {count(len(waiting), 'rank')}{where}", Tone.WAITING))
     missing = missing_groups(incident)
-    parts += [Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN) for reason, ranks in missing[:REASONS]]
-    if len(missing) > REASONS:
-        parts.append(Span(f"and {count(len(missing) - REASONS, 'more reason')}", Tone.UNKNOWN))
+    if level >= 2 and missing:
+        ranks = sorted(rank for _, each in missing for rank in each)
+        parts.append(Span(f"no dump: {fold_ranks(ranks, 4)}", Tone.UNKNOWN))
+    elif missing:
+        parts += [Span(f"no dump: {fold_ranks(ranks, 6)} ({reason})", Tone.UNKNOWN) for reason, ranks in missing[:REASONS]]
+        if len(missing) > REASONS:
+            parts.append(Span(f"and {count(len(missing) - REASONS, 'more reason')}", Tone.UNKNOWN))
     notes = sum(finding.role is Role.NOTE for finding in incident.findings)
     if notes:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))
     if not parts:
         done = name_ranks(incident.coverage.read, 6)
-        nothing = "no dump was read" if incident.records.sources else "nothing was read"
-        parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else nothing, Tone.DIM))
+        parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else "nothing was read", Tone.DIM))
     spans: list[Span] = []
     for part in parts:
         spans += [Span(" · ", Tone.DIM), part] if spans else [part]
@@ -192,12 +203,12 @@ def banner(
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
     if partial:
-        return (head, so_far(incident)) if short else (head, so_far(incident), context(incident))
+        return (head, so_far(incident)) if short else (head, so_far(incident), context(incident, width))
     lines = (head, answer(incident, current))
     step = stepped(incident, current, grid_at)
     if step is not None and (len(step.spans) > 1 or (short and grid_at)):  # another than the answer's: the grid shows that one
         return (*lines, step)
     if short:
         return lines
-    about = context(incident)
+    about = context(incident, width - (step.width + 3 if step is not None else 0))
     return (*lines, about if step is None else line(*step.spans, (" · ", Tone.DIM), *about.spans))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from hangview.incident import Kind, Role
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.prose import Line, Prose, Tone, line, pad
@@ -23,6 +24,7 @@ from hangview.tui.text.common import (
     state_tone,
 )
 from hangview.tui.text.stack import own_frame, short_frame
+from hangview.tui.titles import cut_middle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,13 +76,22 @@ def findings_at(incident: Incident, call: Call) -> list[Finding]:
 
 def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None = None) -> Prose:
     """The whole pane for one call, worst first; ``rank`` is under the cursor, ``told`` a finding that is on screen already."""
-    lines = [*_side_lines(call.sides), *_state_lines(incident, call), *_last_seen(incident, call, rank)]
-    for finding in [each for each in findings_at(incident, call) if each is not told][:3]:
-        word = role_word(incident, finding)
-        lines.append(line((f"{word}  ", role_mark(incident, finding)[1]), finding.summary, hang=len(word) + 2))
+    here = [each for each in findings_at(incident, call) if each is not told][:3]
+    raised = [each for each in here if each.kind is Kind.PROCESS_ENDED and each.role is Role.LEAD]
+    worse, rest = _state_lines(incident, call)
+    lines = [*_side_lines(call.sides), *worse]
+    # what the log of a lead says tells more than who waits: it is read also where there are five lines for all of it
+    lines += [_finding_line(incident, each) for each in raised]
+    lines += [*rest, *_last_seen(incident, call, rank)]
+    lines += [_finding_line(incident, each) for each in here if each not in raised]
     if not call.cells:
         lines.append(line(("no member has a call at this seq: the number was not used", Tone.UNKNOWN)))
     return tuple(lines)
+
+
+def _finding_line(incident: Incident, finding: Finding) -> Line:
+    word = role_word(incident, finding)
+    return line((f"{word}  ", role_mark(incident, finding)[1]), finding.summary, hang=len(word) + 2)
 
 
 def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
@@ -103,12 +114,13 @@ def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
     return lines
 
 
-def _state_lines(incident: Incident, call: Call) -> list[Line]:
+def _state_lines(incident: Incident, call: Call) -> tuple[list[Line], list[Line]]:
+    """Ranks by their state, worst first: those that did not come or failed, and the others."""
     by_state: defaultdict[tuple[CellState, str], list[Cell]] = defaultdict(list)
     for cell in call.cells:
         by_state[cell.state, "" if cell.state.observed and cell.entries else cell.reason].append(cell)
     if not by_state:
-        return []
+        return [], []
     groups = sorted(by_state.items(), key=lambda each: (_ORDER[each[0][0]], each[1][0].rank))
     named = max(len(_state_words(state, cells)) for (state, _), cells in groups) + 2
     listed = min(26, max(len(ranks_text(cell.rank for cell in cells)) for _, cells in groups) + 2)
@@ -122,7 +134,8 @@ def _state_lines(incident: Incident, call: Call) -> list[Line]:
         )
     if len(groups) > 12:
         lines.append(line((f"and {count(len(groups) - 12, 'more state')}", Tone.DIM)))
-    return lines
+    bad = sum(state in (CellState.NOT_REQUESTED, CellState.FAILED) for (state, _), _ in groups[:12])
+    return lines[:bad], lines[bad:]
 
 
 def _state_words(state: CellState, cells: Sequence[Cell]) -> str:
@@ -171,12 +184,17 @@ def _last_seen(incident: Incident, call: Call, rank: int) -> list[Line]:
     return lines
 
 
-def status_words(incident: Incident, place: Place, words: str, row: Sequence[int]) -> str:
-    """Where the cursor is, in words: ``rank 37 · dp_3 1820 · not requested · row of 3 equal ranks · 5 of 8 in the group``."""
-    parts = [f"rank {place.rank}", f"{lane_name(incident, place.group, place.lane)} {place.seq}", words]
+def status_words(incident: Incident, place: Place, words: str, row: Sequence[int]) -> tuple[str, ...]:
+    """Where the cursor is, in words: ``rank 37 · dp_3 1820 · not requested · row of 3 equal ranks · group rank 5 of 8``, and
+    the same said shorter and shorter: what stands last goes first, the state is never cut."""
+    name = lane_name(incident, place.group, place.lane)
+    parts = [f"rank {place.rank}", f"{name} {place.seq}", words]
     if len(row) > 1:
         parts.append(f"row of {len(row):,} equal ranks")
     found = group_of(incident, place.group)
     if found and place.rank in found.ranks:
         parts.append(f"group rank {found.ranks.index(place.rank)} of {len(found.ranks):,}")
-    return " · ".join(parts)
+    forms = [" · ".join(parts[:most]) for most in range(len(parts), 2, -1)]
+    brief = words.replace("differs from the majority", "differs").replace("not completed", "open")
+    forms += [" · ".join((parts[0], f"{cut_middle(name, room)} {place.seq}", brief)) for room in (24, 12)]
+    return tuple(forms)

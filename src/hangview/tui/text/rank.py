@@ -148,13 +148,23 @@ def _newest(incident: Incident, rank: int) -> list[Line]:
     entries = incident.view.newest_entries(rank, 8)
     if not entries:
         return [line(("no entry of this rank was recorded", Tone.UNKNOWN))]
+    names = _groups_by_position(incident, rank)
+    groups = [names.get((entry.source, entry.position), "") for entry in entries]
+    named = min(20, max(map(len, groups))) + 2
     lines = [line(("its newest entries, all groups", Tone.HEAD))]
-    for entry in entries:
+    for entry, group in zip(entries, groups, strict=True):
         seq = entry.seq if entry.seq is not None else entry.p2p_seq
         number = "no seq" if seq is None else f"{seq}"
-        lines.append(
-            line(
-                f"  {clock_time(entry.created_ns)}  {pad(cut_middle(entry.op.text, 25), 26)} {number:>8}  {entry.reading.word}"
-            )
-        )
+        op = pad(cut_middle(entry.op.text, 21), 22)
+        where = pad(cut_middle(group, named - 2), named)
+        lines.append(line(f"  {clock_time(entry.created_ns)}  {where}{op}{number:>8}  {entry.reading.word}", hang=4))
     return lines
+
+
+def _groups_by_position(incident: Incident, rank: int) -> dict[tuple[int, int], str]:
+    """The names of the groups of a rank's records, by the source and the place in it."""
+    import polars as pl
+
+    rows = incident.entries.filter(pl.col("rank") == rank).select("source", "position", "group").iter_rows()
+    names = {group.id: group.label for group in incident.groups}
+    return {(source, position): names.get(group, "no group") for source, position, group in rows}

@@ -246,6 +246,14 @@ class Form(VerticalScroll, inherit_bindings=False):
             stop = next((stop for stop in self.stops if stop.top >= top), self.stops[-1])
         self._enter(stop)
 
+    def enter_first_blank(self) -> bool:
+        """Write in the first blank from where one is, else in the first of all; False where nothing is blank."""
+        blank = [stop for stop in self.stops if self.sheet[stop.key].mark is Mark.BLANK]
+        top = self._tops[f"#{self._section}"] if self._section else round(self.scroll_y)
+        stop = next((stop for stop in blank if stop.top >= top), blank[0] if blank else None)
+        self._enter(stop)
+        return stop is not None
+
     @property
     def current_section(self) -> int:
         """The number of the section that is written in or was jumped to; 0 for none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import VerticalScroll
@@ -74,10 +73,7 @@ class DraftDialog(Asking, Dialog[str]):
 
     def on_mount(self) -> None:
         self._say_keys()
-        self._ask()
-
-    def _ask(self) -> None:
-        self.ask(self.call_after_refresh, monotonic)  # the clock of textual's events
+        self.ask()
 
     def _say_keys(self) -> None:
         asked = DELETE_FOOTER if self._doomed is not None else DRAFT_FOOTER
@@ -149,7 +145,7 @@ class DraftDialog(Asking, Dialog[str]):
         self.set_focus(None)  # no key moves the list meanwhile
         self._say(self.words("draft.delete", when=_when(draft)))
         self._say_keys()
-        self._ask()
+        self.ask()
 
     def action_delete_surely(self) -> None:
         draft = self._doomed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -102,7 +101,7 @@ class SaveDialog(Asking, Dialog[SaveResult]):
             self._asked = path
             message.append(line(self.words("save.stays", name=f"{path.name}~")))
             self.set_focus(None)
-            self.ask(self.call_after_refresh, monotonic)  # the clock of textual's events
+            self.ask()
         self._message.show(tuple(message))
         self._say_keys()
 

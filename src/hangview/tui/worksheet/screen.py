@@ -235,6 +235,10 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
     def action_previous_field(self) -> None:
         self.form.step(-1)
 
+    def action_first_blank(self) -> None:
+        if not self.form.enter_first_blank():
+            self.say(self.words("no_blank", next=live_keys(self.app)("sheet_next_field")))
+
     def action_section(self, number: int) -> None:
         self.form.go_to_section(number)
 
