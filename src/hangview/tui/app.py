@@ -20,7 +20,7 @@ from hangview.tui.main.screen import MainScreen
 from hangview.tui.patience import within
 from hangview.tui.text.common import seconds
 from hangview.tui.text.help import help_lines
-from hangview.tui.text.news import news
+from hangview.tui.text.news import being_written, news
 from hangview.tui.tour import Tour
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         ago = looker.checked_ago() if looker is not None else None
         if ago is not None and ago > 60 and not self._progress:
             parts.append(f"last look {seconds(int(ago * 1e9))} ago")
-        written = self.main.being_written()
+        written = being_written(self.main.incident) if self.main.incident is not None else ""
         if written and not self._progress:  # while reading, what was not read yet counts as growing too
             parts.append(written)
         self.main.activity = " · ".join(parts)

@@ -14,7 +14,7 @@ from hangview.tui.painting import SparingCompositor
 from hangview.tui.prose import Tone, line, plain
 from hangview.tui.prose_view import ProseView
 from hangview.tui.saying import Saying
-from hangview.tui.titles import fitting
+from hangview.tui.titles import fitting, shorter
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -63,14 +63,17 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
         return live_keys(self.app)(name)
 
     def say(self, text: Title) -> None:
-        """A message in the status line, in the fullest form that fits; the next key takes it away."""
+        """A message in the status line, of several forms the fullest that fits; the next key takes it away."""
         self._said, self._stays = True, ""
-        self.prose("status").show((line((fitting(text, self.size.width), Tone.KEY)),))
+        said = text if isinstance(text, str) else fitting(text, self.size.width)
+        self.prose("status").show((line((said, Tone.KEY)),))
 
-    def say_too(self, text: str) -> None:
-        """Before what this key has said already."""
+    def say_too(self, text: Title) -> None:
+        """Before what this key has said already, as far as there is room for both."""
         status = self.prose("status").prose
-        self.say(f"{text} · {status[0].text}" if self._said and status else text)
+        after = f" · {status[0].text}" if self._said and status else ""
+        forms = shorter(text)
+        self.say((*(each + after for each in forms), *forms) if after else text)
 
     def tell(self, text: Title) -> None:
         """The same of what came of itself: more that comes of itself leaves it there."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from textual.geometry import Offset
 
 from hangview.incident import COLLECTIVE, Role
-from hangview.schema import SourceStatus
 from hangview.text import count, fold_ranks
 from hangview.tui.glyphs import legend, words_of
 from hangview.tui.grid.plane import Plane, fold, standing_of
@@ -27,6 +26,7 @@ from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_choice, finding_lines, no_findings
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
 from hangview.tui.text.heads import heads_lines, heads_rows
+from hangview.tui.text.news import being_written
 from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from hangview.tui.prose import Prose
 
 
-#: What is said where a step or a jump goes to what a filter hides.
-FILTER_OFF = "no longer only"
 #: Levels that stand below the call where there is room: entry, stack, rank.
 BELOW = (1, 2, 4)
 
@@ -94,7 +92,7 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
             self.show_lane(kept, keep=True)
         else:
             self._open_first()
-        self.following = self.following and (not final or bool(self.being_written()))  # while more is on its way
+        self.following = self.following and (not final or bool(being_written(incident)))  # while more is on its way
         self.show_all()
 
     def _open_first(self) -> None:
@@ -152,11 +150,8 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
         self.show_rest()
         self.show_banner()
         if filtered and not self.filter_text:
-            self.say(
-                f"{FILTER_OFF} {filtered}: it hid rank {place.rank}"
-                if here is not None and here[:2] == place[:2]
-                else (f"{FILTER_OFF} {filtered}: it was of another lane")
-            )
+            same = here is not None and here[:2] == place[:2]
+            self.say(f"no longer only {filtered}: it {f'hid rank {place.rank}' if same else 'was of another lane'}")
 
     def follow(self, place: Place) -> None:
         """The finding of the call that was gone to becomes the current one; where there is none, the current one stays."""
@@ -451,12 +446,3 @@ class ShowingScreen(BaseScreen, inherit_bindings=True):
     def on_resize(self, _event: events.Resize) -> None:
         if self.is_mounted:
             self.show_all()
-
-    def being_written(self) -> str:
-        """How many files are still growing; else how many came only now and are not whole, which more bytes may end or not."""
-        sources = self.incident.records.sources if self.incident is not None else ()
-        for status in (SourceStatus.GROWING, SourceStatus.UNFINISHED):
-            found = sum(source.status is status for source in sources)
-            if found:
-                return f"{count(found, 'file')} {'being written' if status is SourceStatus.GROWING else 'may grow'}"
-        return ""

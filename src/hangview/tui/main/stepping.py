@@ -187,14 +187,13 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         if not typed.strip():
             self.show_status()
         elif not found:
-            self.say(f"not found: {typed.strip()} · rank, seq, group, op, func, host or any text ({self.key('help')} lists it)")
+            self.say(f"not found: {typed.strip()} · rank, seq, group, op, func, host or any text: {self.key('help')}")
         else:
             self.go(found[0], follow=False)  # a look aside: the next finding is still the one after the current one
             if len(found) > 1:
-                self.say_too(
-                    f"{count(len(found), 'hit')}: {self.key('next_finding')} and {self.key('previous_finding')} step through "
-                    f"them, {self.key('back')} ends the search"
-                )
+                hits, back = count(len(found), "hit"), self.key("back")
+                steps = f"{self.key('next_finding')} and {self.key('previous_finding')} step through them"
+                self.say_too((f"{hits}: {steps}, {back} ends the search", f"{hits}: {steps}", hits))
 
     def _filter(self, typed: str) -> None:
         plane = self.grid.plane

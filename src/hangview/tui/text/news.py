@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.report.page import LOOK_FIRST
+from hangview.schema import SourceStatus
 from hangview.text import count, name_ranks
 from hangview.tui.text.banner import answer, answering
 
@@ -55,3 +56,12 @@ def _why(before: Incident, after: Incident) -> str:
 def _dumps(ranks: set[int], what: str) -> str:
     many = len(ranks) > 1
     return f"the {'dumps' if many else 'dump'} of {name_ranks(ranks, 4)} {'are' if many else 'is'} {what}" if ranks else ""
+
+
+def being_written(incident: Incident) -> str:
+    """How many files are still growing; else how many came only now and are not whole, which more bytes may end or not."""
+    for status in (SourceStatus.GROWING, SourceStatus.UNFINISHED):
+        found = sum(source.status is status for source in incident.records.sources)
+        if found:
+            return f"{count(found, 'file')} {'being written' if status is SourceStatus.GROWING else 'may grow'}"
+    return ""
