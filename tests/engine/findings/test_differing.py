@@ -24,7 +24,8 @@ def test_both_sides_are_shown_with_their_counts_and_a_file():
         "rank 1 (1 of 4): all_reduce of 512 × Float (trace_rank_1)",
     ]
     assert (finding.ranks, finding.others) == ((1,), (0, 2, 3))
-    assert finding.steps[-1] == "rank 1 differs from ranks 0,2-3: the fewer are read first; which side is right is not recorded."
+    read_first = "rank 1 differs from ranks 0,2-3: the fewer are read first; which side is right is not recorded."
+    assert finding.steps[-1] == read_first
 
 
 @pytest.mark.parametrize("odd", [{"size": 512}, {"op": "all_gather", "out": 4096}, {"dtype": "Half"}])
