@@ -87,7 +87,7 @@ def test_without_utf8_only_ascii_is_drawn(env):
     with Terminal([*RUN, HANG], env=env) as terminal:
         terminal.wait_for(lambda: answered(terminal))
         terminal.press("\r?")
-        terminal.wait_for("help - esc closes")
+        terminal.wait_for("help | esc closes")
         assert terminal.raw.isascii()
 
 
