@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -120,6 +121,11 @@ class GroupStatus:
     raw: tuple[int | None, int | None, int | None] = (None, None, None)  #: as written: enqueued, started, completed
 
 
+#: Families of operations of which no member completes before every member has requested: completion of one proves the request
+#: of all.
+FULL = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"})
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """A ``profiling_name``, taken apart. ``peer`` ranks are group ranks, as recorded."""
@@ -142,6 +148,11 @@ class Signature:
     input_dtypes: tuple[str, ...] | None = None
     output_sizes: tuple[tuple[int, ...], ...] = ()
     output_dtypes: tuple[str, ...] | None = None
+
+    @property
+    def elements(self) -> tuple[int, int]:
+        """How many go in and come out."""
+        return sum(map(prod, self.input_sizes)), sum(map(prod, self.output_sizes))
 
 
 @dataclass(frozen=True, slots=True)

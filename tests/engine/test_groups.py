@@ -11,7 +11,7 @@ import pytest
 from hangview.engine.groups import resolve
 from hangview.incident import Group, told_apart
 from hangview.schema import SourceStatus
-from tests.engine.support import WORLD, Pg, alike, lost, rank, records
+from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, rank, records
 
 if TYPE_CHECKING:
     from hangview.schema import Source
@@ -322,3 +322,15 @@ def test_the_finding_of_a_replica_says_which_one_it_is():
     one, other = Pg("1", "replica", (0, 1)), Pg("2", "replica", (2, 3))
     labels = {each.ranks: each.label for each in groups(of(0, one), of(1, one), of(2, other), of(3, other))}
     assert labels == {(0, 1): "replica[0-1]", (2, 3): "replica[2-3]"}
+
+
+def test_a_size_that_no_job_has_makes_no_ranks():
+    """Signatures are what somebody wrote: an all_gather of 1 into a million million would be a world without end."""
+    dumps = [rank(r, "gloo").call("all_gather", 1, OPEN, size=1, out=10**12) for r in range(2)]
+    assert look(*dumps).coverage.expected == (0, 1)
+
+
+def test_a_rank_far_beyond_all_others_has_none_missing_before_it():
+    """A number in a log that is no rank."""
+    dumps = records(*(rank(r, "gloo").call("all_reduce", 1, OPEN) for r in range(2)))
+    assert resolve(dumps, (9 * 10**8,)).world == {0, 1, 9 * 10**8}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from textual import events
 from textual.keys import _character_to_key
@@ -16,6 +18,9 @@ from hangview.worksheet import prefill
 from hangview.worksheet.store import SheetStore
 from tests.support.incidents import eight_in_five_groups, four_ranks
 from tests.tui.screens import screen_text, showing
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
 
 
 @pytest.fixture(autouse=True)
@@ -188,6 +193,16 @@ async def press_ahead(app: HangviewApp, typed: str) -> None:
         app.post_message(events.Key(_character_to_key(char) if not char.isalnum() else char, char))
 
 
+async def write_while_reading(app: HangviewApp, pilot: Pilot[int], typed: str) -> None:
+    """The worksheet is asked for and written in while files are read; then they are."""
+    await pilot.press("w")
+    await press_ahead(app, typed)
+    await pilot.pause()
+    app.post_message(Looked(four_ranks(), final=True))
+    for _ in range(50):
+        await pilot.pause()
+
+
 def keep_a_draft(text: str = "580.65") -> SheetStore:
     incident = four_ranks()
     store = SheetStore()
@@ -201,12 +216,7 @@ async def test_what_is_typed_ahead_answers_no_question_about_a_draft():
     keep_a_draft()
     app = still_reading()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("w")
-        await press_ahead(app, "Date yes on 2026")
-        await pilot.pause()
-        app.post_message(Looked(four_ranks(), final=True))
-        for _ in range(50):
-            await pilot.pause()
+        await write_while_reading(app, pilot, "Date yes on 2026")
         assert on_top(app) == "DraftDialog"
         shown = " ".join(" ".join(row.split("│")[1] for row in screen_text(app).splitlines() if row.count("│") == 2).split())
         assert "Date yes on 2026" in shown  # said, so that it can be typed again
@@ -257,12 +267,7 @@ async def test_text_typed_ahead_without_a_field_goes_into_the_first_blank():
     """Its letters were taken for keys of the worksheet: the s of ``Date is`` opened the save dialog."""
     app = still_reading()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("w")
-        await press_ahead(app, "Date is 2026")
-        await pilot.pause()
-        app.post_message(Looked(four_ranks(), final=True))
-        for _ in range(50):
-            await pilot.pause()
+        await write_while_reading(app, pilot, "Date is 2026")
         assert on_top(app) == "WorksheetScreen"
         sheet = app.sheet()
         assert sheet is not None

@@ -9,7 +9,6 @@ not one: an all_gather has n parts, or calls that need every member went through
 from __future__ import annotations
 
 from collections import defaultdict
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,15 +17,13 @@ from hangview.dumps.decoded import NONE
 from hangview.dumps.facts import DEFAULT_DESC, flags, ids, ints
 from hangview.dumps.ops import parse_op
 from hangview.producers import producer_of
+from hangview.schema import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hangview.dumps.decoded import Decoded
-    from hangview.schema import Signature
 
-#: Families in which nobody is done before all have come.
-_FULL = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"})
 #: Calls that went through in two worlds and differ, before that counts: after one that failed a rank may go on all the same.
 _DIFFERING = 2
 #: Calls of a file that are looked at.
@@ -76,7 +73,7 @@ def _gathered(dump: Decoded) -> set[int]:
     """Parts of which the outputs of its all_gathers consist."""
     families = [parse_op(op).family for op in dump.ops]
     pairs = set(zip(ids(dump, "op").tolist(), ids(dump, "signature").tolist(), strict=True))
-    found = (_elements(dump.signatures[signature]) for op, signature in pairs if families[op] == "all_gather")
+    found = (dump.signatures[signature].elements for op, signature in pairs if families[op] == "all_gather")
     return {received // sent if received % sent == 0 else 0 for sent, received in found if sent}
 
 
@@ -98,11 +95,6 @@ def _through(dump: Decoded) -> Mapping[int, _Call]:
     out = {}
     for row in rows.tolist():
         family = parse_op(dump.ops[int(ops[row])]).family
-        if family in _FULL:
-            out[int(seq[row])] = (family, *_elements(dump.signatures[int(signatures[row])]))
+        if family in FULL:
+            out[int(seq[row])] = (family, *dump.signatures[int(signatures[row])].elements)
     return out
-
-
-def _elements(signature: Signature) -> tuple[int, int]:
-    sent, received = (sum(prod(shape) for shape in shapes) for shapes in (signature.input_sizes, signature.output_sizes))
-    return sent, received

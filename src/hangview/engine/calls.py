@@ -10,7 +10,7 @@ import polars as pl
 
 from hangview.engine import compare
 from hangview.engine.readings import COLLECTIVE, OPEN, P2P
-from hangview.schema import CellState
+from hangview.schema import FULL, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,7 +158,7 @@ def _doubtful(records: Records, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ...]) -> pl.DataFrame:
-    full = [i for i, name in enumerate(family_names) if name in compare.FULL]
+    full = [i for i, name in enumerate(family_names) if name in FULL]
     exchange = [i for i, name in enumerate(family_names) if name == "all_to_all"]
     reading, family = pl.col("reading"), pl.col("family")
     stack = pl.when(pl.col("stack") > 0).then("stack")

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.incident import SignatureSide
+from hangview.schema import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.schema import Op, Records, Signature
 
-#: No member of these completes before every member has requested: completion of one proves the request of all.
-FULL = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"})
 #: One rank gives or takes: others may be over before it, and the root is not recorded.
 ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -27,6 +26,8 @@ DEFAULT_DESC = "default_pg"
 #: Ranks between known ones count as missing up to so many for each known one: a number in a name may be no rank at all.
 _HOLES = 8
 _FEW = 64
+#: No job has more ranks: sizes in a dump that say so say nothing.
+_WORLD = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +229,13 @@ def _world(
         ranks.update(known)
     ranks.update(records.exist)
     ranks.update(by_log)
-    ranks.update(rank for size in sized.values() for rank in range(size))  # a group of n members: a world of at least n
-    below = set(range(max(ranks, default=-1) + 1))
-    return frozenset(ranks | below if len(below - ranks) <= max(_FEW, _HOLES * len(ranks)) else ranks)
+    least = max(sized.values(), default=0)  # a group of n members: a world of at least n
+    if least <= _WORLD:
+        ranks.update(range(least))
+    end = max(ranks, default=-1) + 1
+    if end - len(ranks) <= max(_FEW, _HOLES * len(ranks)):
+        ranks.update(range(end))
+    return frozenset(ranks)
 
 
 def _sizes(records: Records, labels: set[int]) -> dict[int, int]:
@@ -238,13 +243,10 @@ def _sizes(records: Records, labels: set[int]) -> dict[int, int]:
     ops = [i for i, op in enumerate(records.ops) if op.family == "all_gather"]
     if not labels or not ops:
         return {}
-    table = records.entries.filter(pl.col("op").is_in(ops) & pl.col("label").is_in(sorted(labels)))
+    gathers = records.entries.lazy().filter(pl.col("op").is_in(ops) & pl.col("label").is_in(sorted(labels)))
     found: dict[int, set[int | None]] = defaultdict(set)
-    for label, number in table.select("label", "signature").unique().iter_rows():
-        sent, received = (
-            sum(prod(shape) for shape in shapes)
-            for shapes in (records.signatures[number].input_sizes, records.signatures[number].output_sizes)
-        )
+    for label, number in gathers.select("label", "signature").unique().collect().iter_rows():
+        sent, received = records.signatures[number].elements
         if sent:
             found[label].add(received // sent if received % sent == 0 else None)
     return {label: size for label, (size, *more) in sorted(found.items()) if size and not more}

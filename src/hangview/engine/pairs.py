@@ -13,22 +13,20 @@ look like the one before it, and never like the one after it, so much is allowed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from hangview.engine.compare import FULL
 from hangview.engine.readings import BATCH_END, COLLECTIVE
 from hangview.producers import Counters, producer_of
-from hangview.schema import CellState
+from hangview.schema import FULL, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hangview.incident import Group
-    from hangview.schema import Records, Signature
+    from hangview.schema import Records
 
 #: Clocks of one host are one clock, and those of hosts in step are nearer than this.
 _STEP_NS = 1_000_000
@@ -122,7 +120,8 @@ def _timed(records: Records, rows: pl.DataFrame, entries: pl.DataFrame) -> pl.Da
     """
     key = ["source", "label", "seq", "p2p_seq"]
     closed = entries.filter(pl.col("lane") == BATCH_END).group_by(key).agg(closed_ns=pl.col("completed_ns").max())
-    sizes = {i: _elements(records.signatures[i]) for i in rows["signature"].unique().to_list()}
+    # old recorders note what is sent or received on both sides, the hook of torch 2.15 on its own
+    sizes = {i: max(records.signatures[i].elements) for i in rows["signature"].unique().to_list()}
     return rows.join(closed, on=key, how="left", maintain_order="left").select(
         "group",
         "src",
@@ -178,11 +177,6 @@ def _clocks(records: Records, entries: pl.DataFrame, lanes: Iterable[tuple[int, 
 def _within(known: tuple[int, int], limit: int) -> tuple[int, int] | None:
     low, high = max(known[0], -limit), min(known[1], limit)
     return (low, high) if low <= high else None
-
-
-def _elements(signature: Signature) -> int:
-    """What is sent or received: old recorders note it on both sides, the hook of torch 2.15 on its own."""
-    return max(sum(prod(shape) for shape in side) for side in (signature.input_sizes, signature.output_sizes))
 
 
 @dataclass(frozen=True, slots=True)

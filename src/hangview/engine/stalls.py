@@ -11,7 +11,7 @@ import polars as pl
 from hangview.engine import compare
 from hangview.engine.readings import DONE
 from hangview.incident import COLLECTIVE, Kind
-from hangview.schema import CellState
+from hangview.schema import FULL, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -103,7 +103,7 @@ def _open_seqs(
     ended_at = {(group_id, seq) for (group_id, _), seq in calls.next_seqs(beyond).items()}
     for (group_id, seq), found_rows in rows_at(calls, ended_at).items():
         for row in found_rows:
-            needs_all = families[row["family"]] in compare.FULL
+            needs_all = families[row["family"]] in FULL
             if needs_all and row["reading"] == CellState.ENDED and seq < out[group_id].get(row["rank"], seq + 1):
                 out[group_id][row["rank"]] = seq
     return {g: found for g, found in out.items() if found}
@@ -184,7 +184,7 @@ def _stall(
     stale = all(windows[group.id, r].above is CellState.BEFORE_DUMP for r in waiting)
     told = {row["rank"] for row in rows if row["key"] is not None}
     untold = tuple(r for r in group.ranks if r not in told and r not in without.missing and r not in without.unobserved)
-    passed = (bool(ahead) or stale) and family in compare.FULL
+    passed = (bool(ahead) or stale) and family in FULL
     return Stall(
         group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), without.missing, without.absent,
         without.unobserved, without.older, {row["rank"]: row["position"] for row in rows},

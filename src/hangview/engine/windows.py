@@ -252,7 +252,7 @@ def why_no_dump(records: Records, rank: int) -> str:
 def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int]) -> Windows:
     """Take back "not requested" where the dump is older than what the others completed with that rank.
 
-    A completed call of the kind that needs every member (compare.FULL) proves that each member had requested it. A member
+    A completed call of the kind that needs every member (schema.FULL) proves that each member had requested it. A member
     whose records stop below was written before; one that has no records at all was not recording. Where the members are
     ``inferred`` from who recorded a name, those behind may be another group of that name, in which some wait for others: then
     nothing is proved. Else nobody is named for it: either the dump is older, or the call did not need that rank.

@@ -124,13 +124,18 @@ def _how_loose(case: Case, group: Group) -> str:
 
 def _members_first(case: Case, tell: Telling, group: Group) -> str:
     """What to look at before the call itself: who else belongs to the group."""
-    lost = sorted(case.world - {source.rank for source in case.records.sources if source.usable})
+    lost = _lost(case)
     of = (
         f", and whether {tell.ranks(lost)}, without a dump, {agrees(tell.ranks(lost), 'is one', 'are among them')}"
         if lost
         else ""
     )
     return f"which ranks are members of {group.label}{of}; then "
+
+
+def _lost(case: Case) -> list[int]:
+    """Ranks that are known of and left no usable dump."""
+    return sorted(case.world - {source.rank for source in case.records.sources if source.usable})
 
 
 def _silent(case: Case) -> tuple[Evidence, ...]:
@@ -147,8 +152,7 @@ def _silent(case: Case) -> tuple[Evidence, ...]:
         and source.configured
         and not (source.entries or source.partial or source.only_active or source.wrapped)
     )
-    read = {source.rank for source in sources if source.usable}
-    lost = sorted(case.world - read)
+    lost = _lost(case)
     told = [Evidence(f"rank {rank}: {why_no_dump(case.records, rank)}") for rank in lost[:_LOST]]
     more = lost[_LOST:]
     return (
