@@ -7,8 +7,8 @@ its very end.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,7 @@ from hangview.dumps.decode.spans import Ints, Span, SpanTable, Words, find_all, 
 from hangview.dumps.decoded import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hangview.dumps.decode.columns import Column
+    from hangview.dumps.decode.columns import Column, Entry
 
 Bools = npt.NDArray[np.bool_]
 
@@ -29,17 +27,34 @@ class OtherLayoutError(Exception):
     """The dump is to be interpreted as a whole."""
 
 
-@dataclass(slots=True)
+class Layout(NamedTuple):
+    """The keys of a row in their order, the types of an example's values, and the memo gets of the keys."""
+
+    keys: tuple[Any, ...]
+    types: tuple[type, ...]
+    tokens: dict[Any, bytes]
+
+
+def layout_of(example: Entry, tokens: dict[Any, bytes]) -> Layout:
+    return Layout(tuple(example), tuple(map(type, example.values())), tokens)
+
+
+@dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of all rows. ``gets`` are memo ids; of the group two of them in one number."""
+    """The fields of all rows; where a row does not fit, anything.
+
+    ``gets`` are memo ids; of the group two of them in one number.
+    """
 
     fits: Bools
-    numbers: dict[str, Column] = field(default_factory=dict)
-    gets: dict[str, Ints] = field(default_factory=dict)
-    duration: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    frames: Span | None = None
-    lists: Span | None = None
-    list_keys: list[str] = field(default_factory=list)  #: the keys whose values are in ``lists``, in order
+    numbers: dict[str, Column]
+    gets: dict[str, Ints]
+    duration: npt.NDArray[np.float64]
+    frames: Span | None
+    lists: Span | None
+    list_keys: list[str]  #: the keys whose values are in ``lists``, in order
+    places: dict[Any, Ints]  #: where the integers' opcodes are, also of those that are not in ``numbers``
+    floats_at: Ints  #: where the bytes of the durations are; -1 where there is none
 
 
 _K, _BININT, _LONG1, _NONE_OP, _BINGET, _LONG_BINGET = 0x4B, 0x4A, 0x8A, 0x4E, 0x68, 0x6A
@@ -59,32 +74,59 @@ _LIST_TOKENS = re.compile(rb"(?:\]\(|e|h.|j....|K.|M..|J....|\x8a\x08.{8})*+", r
 _FALSE_ENDS = 8
 #: More than any field but a list takes, with its key.
 _FIELD_BYTES = 16
+#: For so many rows the next place of a token is sought row by row, and not for the whole buffer.
+_FEW = 200
 #: Rows at a time: enough that numpy's calls cost little, few enough that their columns stay in the processor's cache.
 _BLOCK = 4096
 
 
 class Buffer:
-    """The bytes of a dump, seen as bytes, as words and as floats at every byte."""
+    """The bytes of a dump, seen as bytes, as words and as floats at every byte.
 
-    def __init__(self, data: bytes, spare: int) -> None:
-        padded = data + b"\0" * (spare + 8)
+    Behind them is room for a row of so many ``fields``, which a reader may look for in vain.
+    """
+
+    def __init__(self, data: bytes, fields: int) -> None:
+        padded = data + b"\0" * (_FIELD_BYTES * (fields + 4) + 8)
         self.data, self.size = data, len(data)
         self.bytes: npt.NDArray[np.uint8] = np.frombuffer(padded, np.uint8)
         self.words: Words = np.ndarray((len(padded) - 8,), "<u8", buffer=padded, strides=(1,))
         self.floats: npt.NDArray[np.float64] = np.ndarray((len(padded) - 8,), ">f8", buffer=padded, strides=(1,))
 
 
-def read_fields(data: bytes, starts: Ints, ends: Ints, example: Mapping[Any, Any], tokens: Mapping[Any, bytes]) -> Fields:
-    """All fields of the rows between starts and ends, in the order and of the kinds of an example row.
+class Number(NamedTuple):
+    """The integers of one field, in some rows."""
 
-    ``tokens`` are the memo gets of the keys. Raises OtherLayoutError if the example has a field that is not understood.
+    at: Ints  #: where their values are
+    mask: Words  #: which of the eight bytes there are theirs
+    four: Bools  #: those of four bytes, of which the highest bit is a sign
+    none: Bools  #: those that are None
+
+
+def number_at(buffer: Buffer, at: Ints) -> Number:
+    """What is at the places of some integers' opcodes."""
+    op = buffer.bytes.take(at)
+    return Number(at + 1 + (op == _LONG1), _INT_MASK.take(op), op == _BININT, op == _NONE_OP)
+
+
+def read_numbers(buffer: Buffer, number: Number) -> Ints:
+    """The values; NONE for None."""
+    value: Ints = (buffer.words[number.at] & number.mask).view(np.int64)
+    if number.four.any():
+        value = np.where(number.four & (value > 0x7FFFFFFF), value - (1 << 32), value)
+    return np.where(number.none, NONE, value) if number.none.any() else value
+
+
+def read_fields(buffer: Buffer, starts: Ints, ends: Ints, layout: Layout, before: Fields | None = None) -> Fields:
+    """All fields of the rows between starts and ends, in the order and of the kinds of a layout.
+
+    The values of ``before``'s spans keep their ids. Raises OtherLayoutError if the layout has a field that is not understood.
     """
-    buffer = Buffer(data, _FIELD_BYTES * (len(example) + 4))
-    tables = {name: _ListField() for name in ("frames", "lists")}
+    tables = {name: _ListField(getattr(before, name, None)) for name in ("frames", "lists")}
     blocks = []
     for i in range(0, len(starts), _BLOCK):
         block = _Block(buffer, starts[i : i + _BLOCK], ends[i : i + _BLOCK], tables)
-        block.read(example, tokens)
+        block.read(layout)
         blocks.append(block)
 
     def span(name: str) -> Span | None:
@@ -101,14 +143,16 @@ def read_fields(data: bytes, starts: Ints, ends: Ints, example: Mapping[Any, Any
         span("frames"),
         span("lists"),
         blocks[0].list_keys,
+        {k: np.concatenate([b.places[k] for b in blocks]) for k in blocks[0].places},
+        np.concatenate([b.floats_at for b in blocks]),
     )
 
 
 class _ListField:
     """What is known of one list field: the places of the token that ends it, and its distinct values."""
 
-    def __init__(self) -> None:
-        self.table = SpanTable()
+    def __init__(self, before: Span | None) -> None:
+        self.table = SpanTable(before.values if before else ())
         self.places: Ints | None = None
         self.checked = 0  # how many of the values were looked at
         self.bad: list[int] = []  # ids of values that are not made of list tokens
@@ -122,7 +166,9 @@ class _Block:
         self.ok: Bools = np.ones(len(starts), np.bool_)
         self.numbers: dict[str, Column] = {}
         self.gets: dict[str, Ints] = {}
+        self.places: dict[Any, Ints] = {}
         self.duration: npt.NDArray[np.float64] = np.full(len(starts), np.nan)
+        self.floats_at: Ints = np.full(len(starts), -1)
         self.spans: dict[str, tuple[Ints, Ints]] = {}
         self.list_keys: list[str] = []
         self._bytes, self._words = buffer.bytes, buffer.words
@@ -133,9 +179,9 @@ class _Block:
         whole: Bools = self.ok & (self._at == self.ends)
         return whole
 
-    def read(self, example: Mapping[Any, Any], tokens: Mapping[Any, bytes]) -> None:
-        order = list(example)
-        optional = None if keys.DURATION in example else tokens.get(keys.DURATION)
+    def read(self, layout: Layout) -> None:
+        order, types, tokens = layout
+        optional = None if keys.DURATION in order else tokens.get(keys.DURATION)
         i = 0
         while i < len(order):
             key = order[i]
@@ -158,13 +204,13 @@ class _Block:
                     self._span("frames", b"e" + (tokens[order[i + 1]] if i + 1 < len(order) else b"u"))
                     self._at = self._at + 1
                 else:
-                    self._field(key, example[key])
+                    self._field(key, types[i])
             i += 1
         self._expect(b"u")
 
     # -- steps
 
-    def _field(self, key: str, value: Any) -> None:
+    def _field(self, key: str, kind: type) -> None:
         if key == keys.GROUP:
             name, desc = self._get(), self._get()
             self.gets[key] = name << 32 | desc
@@ -174,13 +220,13 @@ class _Block:
         elif key in keys.BOOLS:
             self.numbers[key] = self._boolean()
         elif key in keys.INTS:
-            self.numbers[key] = self._integer()
-        elif type(value) is str:  # a key of a later version: read over it
+            self.numbers[key] = self._integer(key)
+        elif kind is str:  # a key of a later version: read over it
             self._get()
-        elif type(value) is bool:
+        elif kind is bool:
             self._boolean()
-        elif type(value) is int or value is None:
-            self._integer()
+        elif kind in (int, type(None)):
+            self._integer(key)
         else:
             raise OtherLayoutError
 
@@ -199,27 +245,21 @@ class _Block:
         same: Bools = (self._words[self._at] & mask) == np.uint64(int.from_bytes(token, "little"))
         return same
 
-    def _integer(self) -> Ints:
-        at = self._at
+    def _integer(self, key: Any) -> Ints:
+        at = self.places[key] = self._at
         op = self._bytes.take(at)
-        value: Ints
         if op[0] == _K and (op == _K).all():  # most fields are alike in all rows
-            value = self._bytes.take(at + 1).astype(np.int64)
+            value: Ints = self._bytes.take(at + 1).astype(np.int64)
             self._at = at + 2
             return value
-        size, long = _INT_SIZE.take(op), op == _LONG1
-        value = (self._words[at + long + 1] & _INT_MASK.take(op)).view(np.int64)
-        four = op == _BININT
-        if four.any():
-            value = np.where(four & (value > 0x7FFFFFFF), value - (1 << 32), value)
-        none = op == _NONE_OP
-        if none.any():
-            value = np.where(none, NONE, value)
+        number = number_at(self.buffer, at)
+        long = op == _LONG1
         if long.any():
             self.ok &= ~long | (self._bytes.take(at + 1) == 8)
+        size = _INT_SIZE.take(op)
         self.ok &= size > 0
         self._at = at + size
-        return value
+        return read_numbers(self.buffer, number)
 
     def _get(self) -> Ints:
         at = self._at
@@ -244,16 +284,14 @@ class _Block:
     def _maybe_float(self, token: bytes) -> None:
         has = self._has(token + b"G")
         size = len(token) + 1
-        self.duration[has] = self.buffer.floats[self._at[has] + size]
+        self.floats_at = np.where(has, self._at + size, -1)
+        self.duration[has] = self.buffer.floats[self.floats_at[has]]
         self._at = self._at + np.where(has, size + 8, 0)
 
     def _span(self, name: str, stop: bytes) -> None:
         """The bytes up to the token ``stop``, which stays unread."""
         known, begins = self.tables[name], self._at
-        if known.places is None:
-            rare = min(len(stop) - 1, 1 + (stop[0] == 0x65))  # the number of the memo get, not its opcode
-            known.places = np.append(find_all(self._bytes[: self.buffer.size], stop, rare), self.buffer.size)
-        ends: Ints = known.places.take(np.searchsorted(known.places, begins), mode="clip")
+        ends = self._next(known, stop)
         missing = ends >= self.ends
         if missing.any():
             self.ok &= ~missing
@@ -263,6 +301,19 @@ class _Block:
             self._move_false_ends(known, stop, ids, ends)
         self._at = ends
         self.spans[name] = ids, ends
+
+    def _next(self, known: _ListField, stop: bytes) -> Ints:
+        """Where ``stop`` is next; at the row's end or behind it where it is not in the row."""
+        begins, ends = self._at, self.ends
+        if len(begins) <= _FEW:
+            data = self.buffer.data
+            found = np.array([data.find(stop, begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)])
+            return np.where(found < 0, ends, found)
+        if known.places is None:
+            rare = min(len(stop) - 1, 1 + (stop[0] == 0x65))  # the number of the memo get, not its opcode
+            known.places = np.append(find_all(self._bytes[: self.buffer.size], stop, rare), self.buffer.size)
+        result: Ints = known.places.take(np.searchsorted(known.places, begins), mode="clip")
+        return result
 
     def _move_false_ends(self, known: _ListField, stop: bytes, ids: Ints, ends: Ints) -> None:
         """Where ``stop`` lies inside a number, look further."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hangview.dumps.decode.siblings import Siblings
 from hangview.schema import StackFrame
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Known:
         self._runs: dict[bytes, list[_Run]] = {}
         self._dicts: dict[tuple[tuple[Any, Any], ...], dict[Any, Any]] = {}
         self._bytes = 0
+        self.siblings = Siblings()
 
     def begin(self) -> None:
         """Before a dump: start over if this takes too much memory. During one, numbers must stay what they are."""

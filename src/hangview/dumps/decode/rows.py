@@ -10,13 +10,14 @@ and the caller interprets the whole file.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hangview.dumps.decode import keys
 from hangview.dumps.decode.columns import Column, Entry, Tables, finite, first_of, from_entries, scaled, state_code
-from hangview.dumps.decode.cursors import Bools, Fields, OtherLayoutError, read_fields
+from hangview.dumps.decode.cursors import Bools, Buffer, Fields, OtherLayoutError, layout_of
 from hangview.dumps.decode.known import KnownStack
 from hangview.dumps.decode.machine import Machine, interpret
 from hangview.dumps.decode.spans import Ints, Span, find_all
@@ -67,14 +68,17 @@ def _decode(data: bytes, limits: Limits, known: Known, steps: Steps | None) -> R
     if not tokens.keys() >= first[0].keys():
         raise OtherLayoutError
     ends = np.append(starts[1:], len(data))
-    fields = read_fields(data, starts, ends, first[0], tokens)
-    fields.fits[-1] = False  # where the last row ends, only the interpreter knows
-    new_stack = fields.fits & _new_stacks(fields)
-    if next(iter(first[0])) != keys.FRAMES:
-        fields.fits &= ~new_stack
+    layout = layout_of(first[0], tokens)
+    fields = known.siblings.read(Buffer(data, len(layout.keys)), starts, ends, layout)
+    fits = fields.fits.copy()
+    fits[-1] = False  # where the last row ends, only the interpreter knows
+    new_stack = fits & _new_stacks(fields)
+    if layout.keys[0] != keys.FRAMES:
+        fits &= ~new_stack
         new_stack[:] = False
-    rest = np.flatnonzero(~fields.fits | new_stack)
-    if len(rest) > len(starts) // 2 or fields.fits.sum() < 2:
+    fields = replace(fields, fits=fits)
+    rest = np.flatnonzero(~fits | new_stack)
+    if len(rest) > len(starts) // 2 or fits.sum() < 2:
         raise OtherLayoutError
     stops = (fields.frames.ends if fields.frames else ends)[rest].tolist()
     pieces = [

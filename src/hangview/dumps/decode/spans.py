@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -20,8 +25,9 @@ _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 class SpanTable(dict[bytes, int]):
     """Bytes -> id, in the order of first use; ``distinct`` are the bytes by id."""
 
-    def __init__(self) -> None:
-        self.distinct: list[bytes] = []
+    def __init__(self, before: Iterable[bytes] = ()) -> None:
+        self.distinct: list[bytes] = list(before)
+        self.update(zip(self.distinct, count()))
 
     def __missing__(self, key: bytes) -> int:
         n = self[key] = len(self)
