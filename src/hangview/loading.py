@@ -126,16 +126,20 @@ class Session:
                 listing = search.listing()
             if fresh and on_heads is not None:
                 _tell_heads(listing, self.options, on_heads, cancelled)
-            self._read(listing, progress, parts, cancelled, fresh=fresh)
+            new = self._read(listing, progress, parts, cancelled, fresh=fresh)
             files = [result for found in listing.dumps for result in self._seen(found, settled)]
             records = self._assemble(listing, files)
             texts = [file.found for file in files if file.kind is SourceKind.LOG and not file.pack]
             del files
-            self._settle(listing, records)
+            self._settle(listing, records, store=new)
             logs = None
             if self.options.logs:
                 records, logs = self._read_logs(records, (*texts, *listing.logs), progress, parts if fresh else None, cancelled)
-            return _analyse(records, logs, self.paths)
+            incident = _analyse(records, logs, self.paths)
+            if self._storing is not None and not self._keep:
+                self._storing.join()  # the program may end now
+                self._storing = None
+            return incident
 
     # --- dumps
 
@@ -165,15 +169,15 @@ class Session:
         *,
         fresh: bool = False,
         end: float | None = None,
-    ) -> None:
-        """Read the new dumps of a listing, the likeliest first.
+    ) -> bool:
+        """Read the new dumps of a listing, the likeliest first. Whether what was read is to be stored in the cache.
 
-        ``fresh`` asks the cache and stores there; ``end`` is when to stop (at least one is read) and to show what there is.
+        ``fresh`` asks the cache; ``end`` is when to stop (at least one is read) and to show what there is.
         """
         from hangview.dumps import cache, shelf
+        from hangview.dumps.allocator import import_polars
         from hangview.dumps.find import likely
         from hangview.dumps.pool import read_all
-        from hangview.dumps.sharing import import_polars
 
         first = fresh and self.options.cache and shelf.worth_it(listing.dumps)
         if first and (kept := cache.load(listing.dumps, self.options.limits)) is not None:
@@ -199,11 +203,10 @@ class Session:
                     break
             if parts.shown < parts.done:
                 parts.show(self._so_far(listing))
-            return
+            return False
         read_all(new, self.options, done, cancelled, gentle=parts.tell is not None)
         import_polars()
-        if first:
-            self._storing = cache.store_later(listing.dumps, self.options, dict(self._dumps))
+        return first
 
     def _so_far(self, listing: Listing) -> Incident:
         """What those files say that were read, beside those that were not."""
@@ -272,16 +275,18 @@ class Session:
         evidence = combine(scans.values())
         return with_logs(records, evidence), evidence
 
-    def _settle(self, listing: Listing, records: Records) -> None:
-        """Keep what the next look may need, in as little memory as can be, and forget the rest."""
-        from hangview.dumps.sharing import give_back, rebase
+    def _settle(self, listing: Listing, records: Records, *, store: bool) -> None:
+        """Keep what the next look may need, in little memory, and forget the rest. ``store`` it in the cache, too."""
+        from hangview.dumps import cache
+        from hangview.dumps.allocator import give_back
+        from hangview.dumps.sharing import rebase
 
-        kept = [(found.key, self._dumps[found.key]) for found in listing.dumps if self._keep and found.key in self._dumps]
-        files = iter(rebase([file for _, group in kept for file in group], records))
-        self._dumps = {key: tuple(next(files) for _ in group) for key, group in kept}
-        if self._storing is not None and not self._keep:
-            self._storing.join()  # it holds all that was read
-            self._storing = None
+        known = [(found.key, self._dumps[found.key]) for found in listing.dumps if found.key in self._dumps]
+        files = iter(rebase([file for _, group in known for file in group], records) if self._keep or store else ())
+        kept = {key: tuple(next(files) for _ in group) for key, group in known} if self._keep or store else {}
+        if store:
+            self._storing = cache.store_later(listing.dumps, self.options, kept)
+        self._dumps = kept if self._keep else {}
         if records.entries.height > MANY:
             give_back()
 

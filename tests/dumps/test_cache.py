@@ -155,7 +155,7 @@ def test_flipped_bits_are_noticed(job):
 def test_a_checksum_over_nonsense_is_no_proof(job):
     files, _ = stored(job)
     path = entry_of_cache()
-    body = b"\x05\0\0\0\0\0\0\0hello"
+    body = b"hello\x05\0\0\0\0\0\0\0"
     path.write_bytes(shelf.MAGIC + shelf.checksum([body]) + body)
     assert cache.load(files, LIMITS) is None
 

@@ -1,14 +1,9 @@
-import os
-import subprocess
-import sys
-
 import numpy as np
-import pytest
 
 from hangview.dumps.assemble import assemble
 from hangview.dumps.find import find
 from hangview.dumps.read import read_file
-from hangview.dumps.sharing import give_back, rebase
+from hangview.dumps.sharing import rebase
 from hangview.schema import ReadOptions
 from tests.dumps.job import START, config, dump, entry, plain, write
 
@@ -47,18 +42,3 @@ def test_files_keep_their_content_and_take_the_frames_memory(tmp_path):
 def test_nothing_to_share():
     records = assemble([], [], OPTIONS)
     assert rebase([], records) == []
-
-
-@pytest.mark.parametrize("before", [{}, {"_RJEM_MALLOC_CONF": "narenas:1"}])
-def test_the_allocator_is_told_and_the_environment_is_as_it_was(before):
-    code = (
-        "import os, sys; from hangview.dumps.sharing import import_polars; import_polars();"
-        "print(os.environ.get('_RJEM_MALLOC_CONF'), 'polars' in sys.modules)"
-    )
-    env = {name: value for name, value in os.environ.items() if name != "_RJEM_MALLOC_CONF"}  # polars sets it, too
-    done = subprocess.run([sys.executable, "-c", code], env=env | before, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [before.get("_RJEM_MALLOC_CONF", "None"), str(not before)]
-
-
-def test_giving_memory_back_never_fails():
-    give_back()

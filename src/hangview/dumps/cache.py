@@ -1,8 +1,8 @@
 """Decoded dumps of a large set, kept in the user's cache folder: opening the same set again takes a tenth of a second.
 
-One file for a set (see :mod:`hangview.dumps.shelf`): tables and headers as JSON, then the columns as Arrow IPC. It is found by
-path, size, time and inode of every file, by the limits and by the decoder itself, so it is never out of date. Whatever is wrong
-with it means that the dumps are read, and nothing else.
+One file for a set (see :mod:`hangview.dumps.shelf`): the columns, each as Arrow IPC, then tables and headers as JSON. It is
+found by path, size, time and inode of every file, by the limits and by the decoder itself, so it is never out of date. Whatever
+is wrong with it means that the dumps are read, and nothing else.
 """
 
 from __future__ import annotations
@@ -17,23 +17,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps import shelf
+from hangview.dumps.allocator import import_polars
 from hangview.dumps.decoded import Decoded, RawConfig, RawStatus
 from hangview.dumps.facts import Facts
 from hangview.dumps.interning import share_tables
 from hangview.dumps.names import Inside
 from hangview.dumps.narrow import Narrow, Part, cut, part_of, put
 from hangview.dumps.result import FileRead
-from hangview.dumps.sharing import import_polars
 from hangview.dumps.told import KINDS, tables_in, tables_out
 from hangview.schema import SourceKind, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from hangview.dumps.find import Found
     from hangview.schema import Limits, ReadOptions
 
+    Array = npt.NDArray[Any]
     Key = tuple[str, int, int, int]
+
+_LENGTH = struct.Struct("<Q")
 
 
 def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ...]] | None:
@@ -43,9 +48,9 @@ def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ..
 
 def store(files: Sequence[Found], options: ReadOptions, results: Mapping[Key, tuple[FileRead, ...]]) -> bool:
     """Keep what was read of these files. False when it cannot be, or when some file was not read to its end; never raises."""
-    groups = [results.get(found.key, ()) for found in files]
-    if not all(map(final, groups)):
+    if any(found.key not in results or not final(results[found.key]) for found in files):
         return False
+    groups = [results[found.key] for found in files]
     return shelf.keep(_name(files, options.limits), lambda: _pack(files, groups), options.cache_bytes)
 
 
@@ -71,9 +76,9 @@ def _name(files: Sequence[Found], limits: Limits) -> str:
 # --- bytes
 
 
-def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> list[bytes]:
-    import numpy as np
-    import polars as pl
+def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> Iterator[bytes]:
+    """One column after the other: together and wide they would take as much memory as all else."""
+    from hangview.dumps.sharing import runs  # with polars, which a process that reads dumps does without
 
     shared = share_tables([file.decoded for group in groups for file in group if file.decoded is not None])
     decoded = iter(shared)
@@ -82,25 +87,52 @@ def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> lis
         [_describe(file, found, None if file.decoded is None else next(decoded), members) for file in group]
         for found, group in zip(files, groups, strict=True)
     ]
-    parts: dict[str, Part] = {}
-    for name in KINDS:  # one after the other: side by side and wide they would take as much as all else together
-        column = np.empty(sum(d.count for d in shared), KINDS[name])
-        at = 0
-        for one in shared:
-            put(one.columns, name, column[at : at + one.count])
-            at += one.count
-        parts[name] = part_of(column)
-    columns = io.BytesIO()
-    frame = pl.DataFrame([pl.Series(name, part.codes) for name, part in parts.items() if part.codes is not None])
-    frame.write_ipc(columns, compression="zstd")
+    told: dict[str, tuple[Any, bool, int]] = {}
+    parts = runs(shared)
+    for name in KINDS:
+        least, holes, data = _column_out(parts, name)
+        told[name] = least, holes, len(data)
+        yield data
     meta = {
         "files": listed,
         "members": list(members),
         "tables": tables_out(shared[0]) if shared else None,
-        "parts": {name: (part.least, part.holes) for name, part in parts.items()},
+        "parts": told,
     }
     head = zlib.compress(json.dumps(meta, separators=(",", ":")).encode(), 1)
-    return [struct.pack("<Q", len(head)), head, columns.getvalue()]
+    yield head
+    yield _LENGTH.pack(len(head))
+
+
+def _whole(parts: Sequence[tuple[Mapping[str, Array], int]], name: str) -> Array:
+    import numpy as np
+
+    if len(parts) == 1 and not isinstance(parts[0][0], Narrow):
+        return parts[0][0][name]
+    column = np.empty(sum(length for _, length in parts), KINDS[name])
+    at = 0
+    for columns, length in parts:
+        put(columns, name, column[at : at + length])
+        at += length
+    return column
+
+
+def _column_out(parts: Sequence[tuple[Mapping[str, Array], int]], name: str) -> tuple[Any, bool, bytes]:
+    """One column of all dumps: what its codes count from, whether some are none, and their bytes; none where all are equal."""
+    import polars as pl
+
+    part = part_of(_whole(parts, name))
+    data = io.BytesIO()
+    if part.codes is not None:
+        pl.DataFrame([pl.Series(name, part.codes)]).write_ipc(data, compression="zstd")
+    return part.least, part.holes, data.getvalue()
+
+
+def _column_in(name: str, least: Any, holes: bool, data: memoryview) -> Part:
+    import polars as pl
+
+    codes = pl.read_ipc(io.BytesIO(data))[name].to_numpy() if len(data) else None
+    return Part(KINDS[name], codes, least, holes)
 
 
 def _describe(file: FileRead, found: Found, decoded: Decoded | None, members: dict[tuple[int, ...], int]) -> list[Any]:
@@ -143,15 +175,14 @@ def _facts_in(told: dict[str, Any], members: list[tuple[int, ...]]) -> Facts:
 
 def _unpack(body: memoryview, files: Sequence[Found]) -> dict[Key, tuple[FileRead, ...]]:
     import_polars()
-    import polars as pl
-
-    (length,) = struct.unpack_from("<Q", body)
-    meta = json.loads(zlib.decompress(body[8 : 8 + length]))
-    frame = pl.read_ipc(io.BytesIO(body[8 + length :]))
-    parts = {
-        name: Part(KINDS[name], frame[name].to_numpy() if name in frame.columns else None, least, holes)
-        for name, (least, holes) in meta["parts"].items()
-    }
+    (length,) = _LENGTH.unpack(body[-_LENGTH.size :])
+    end = len(body) - _LENGTH.size - length
+    meta = json.loads(zlib.decompress(body[end : end + length]))
+    parts = {}
+    at = 0
+    for name, (least, holes, size) in meta["parts"].items():
+        parts[name] = _column_in(name, least, holes, body[at : at + size])
+        at += size
     tables = tables_in(meta["tables"])
     members = [tuple(ranks) for ranks in meta["members"]]
     results: dict[Key, tuple[FileRead, ...]] = {}

@@ -28,13 +28,13 @@ def share_tables(dumps: Sequence[Decoded]) -> list[Decoded]:
     """The same dumps with one table of each kind and one list of each group's members between them, so that they travel and are
     assembled together cheaply."""
     tables = Tables()
-    columns: list[dict[str, Any]] = [{name: tables.renumber(decoded, name) for name in ID_COLUMNS} for decoded in dumps]
+    columns: list[dict[str, Any]] = [tables.renumbered(decoded) for decoded in dumps]
     members: dict[tuple[int, ...], tuple[int, ...]] = {}
     configs = [tuple(replace(c, ranks=members.setdefault(c.ranks, c.ranks)) for c in decoded.configs) for decoded in dumps]
     values: dict[str, Any] = {_TABLES[name]: tuple(tables.values[name]) for name in ID_COLUMNS}
     together = zip(dumps, columns, configs, strict=True)
     return [
-        replace(d, columns=ChainMap(own, cast("dict[str, Any]", d.columns)), configs=groups, **values)
+        replace(d, columns=ChainMap(own, cast("dict[str, Any]", d.columns)) if own else d.columns, configs=groups, **values)
         for d, own, groups in together
     ]
 
@@ -47,18 +47,27 @@ class Tables:
         self._known: dict[str, dict[Hashable, int]] = {name: {} for name in ID_COLUMNS}
         self._frames: dict[tuple[str, str, int], int] = {}
         self._seen: dict[int, tuple[tuple[StackFrame, ...], int]] = {}
-        self._maps: dict[tuple[str, int], tuple[object, Ids]] = {}
+        self._maps: dict[tuple[str, int], tuple[object, Ids | None]] = {}
         self.add("stack", ((),))
 
     def renumber(self, decoded: Decoded, name: str) -> Ids:
-        """A dump's id column in the ids of this table. Dumps that share a table are mapped once."""
+        """A dump's id column in the ids of this table."""
+        new, column = self._new_ids(decoded, name), cast("Ids", decoded.columns[name])
+        return column if new is None else new[column]
+
+    def renumbered(self, decoded: Decoded) -> dict[str, Ids]:
+        """Those of a dump's id columns that have other ids in this table."""
+        return {name: new[decoded.columns[name]] for name in ID_COLUMNS if (new := self._new_ids(decoded, name)) is not None}
+
+    def _new_ids(self, decoded: Decoded, name: str) -> Ids | None:
+        """The ids of a dump's values; None if they are its own. Dumps that share a table are looked at once."""
         table: tuple[Any, ...] = getattr(decoded, _TABLES[name])
         kept = self._maps.get((name, id(table)))
         if kept is None:
-            kept = (table, self.add(name, table))  # holds the table, so that its id() stays taken
+            new = self.add(name, table)
+            kept = (table, None if np.array_equal(new, np.arange(len(new))) else new)  # holds the table: its id() stays taken
             self._maps[name, id(table)] = kept
-        column = cast("Ids", decoded.columns[name])
-        return kept[1][column] if len(kept[1]) else column
+        return kept[1]
 
     def add(self, name: str, table: tuple[Any, ...]) -> Ids:
         """The ids of some values, new ones added."""

@@ -115,10 +115,11 @@ def part_of(column: Array) -> Part:
     holes = least == NONE  # the least number there is
     if holes:
         absent = column == NONE
-        least = column[~absent].min().item()
+        least = column.min(where=~absent, initial=most).item()
     for code in ("<u1", "<u2", "<u4"):
         if most - least < np.iinfo(code).max:
-            codes = (column - column.dtype.type(least)).astype(code)
+            codes = np.empty(len(column), code)
+            np.subtract(column, column.dtype.type(least), out=codes, casting="unsafe")  # no copy of its own width
             if holes:
                 codes[absent] = np.iinfo(code).max
             return Part(kind, codes, least, holes)

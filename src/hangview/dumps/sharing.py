@@ -1,42 +1,100 @@
-"""Memory between looks: dumps that are kept take their columns from the frame that was made of them."""
+"""Dumps that are kept take their columns from the frame that was made of them."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-import sys
-from collections import ChainMap, Counter
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from hangview.dumps.decoded import ID_COLUMNS
+import polars as pl
+
+from hangview.dumps.decoded import NONE
+from hangview.dumps.told import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    import polars as pl
+    import numpy.typing as npt
 
+    from hangview.dumps.decoded import Decoded
     from hangview.dumps.result import FileRead
     from hangview.schema import Records
 
-#: Columns that the frame holds as a dump has them, unless it has nulls for what is absent.
-_SHARED = ("record_id", "seq", "p2p_seq", "op_id", "created_ns", "started_ns", "completed_ns", "timeout_ms", "state")
+    Array = npt.NDArray[Any]
 
 
-#: The variable that the allocator inside polars (jemalloc) is told by.
-_ALLOCATOR = "_RJEM_MALLOC_CONF"
+class _Frame:
+    """The columns of a frame of entries as dumps have them: its own memory, or made anew where it has another type or nulls."""
+
+    def __init__(self, entries: pl.DataFrame) -> None:
+        self.entries = entries
+        self._views = {name: view for name in KINDS if (view := _view(entries, name)) is not None}
+        self._last: tuple[str, Array] | None = None  # who looks at dumps does so column by column
+
+    def column(self, name: str) -> Array:
+        view = self._views.get(name)
+        if view is not None:
+            return view
+        last = self._last
+        if last is None or last[0] != name:
+            last = self._last = name, self._made(name)
+        return last[1]
+
+    def _made(self, name: str) -> Array:
+        kind, column = KINDS[name], self.entries[name]
+        if kind == "<i8":
+            column = column.cast(pl.Int64).fill_null(NONE)
+        elif kind == "<f8":
+            column = column.fill_null(float("nan"))
+        return column.to_numpy().astype(kind, copy=False)
+
+
+class _Rows(Mapping[str, "Array"]):
+    """The columns of one dump out of those of a frame."""
+
+    __slots__ = ("frame", "rows")
+
+    def __init__(self, frame: _Frame, start: int, end: int) -> None:
+        self.frame, self.rows = frame, slice(start, end)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(KINDS)
+
+    def __len__(self) -> int:
+        return len(KINDS)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.frame.column(name)[self.rows]
+
+    def follows(self, other: _Rows) -> bool:
+        """Whether they are neighbours in one frame."""
+        same: bool = self.frame is other.frame and self.rows.start == other.rows.stop
+        return same
+
+
+def runs(dumps: Sequence[Decoded]) -> list[tuple[Mapping[str, Array], int]]:
+    """The columns of some dumps in their order, those that are neighbours in a frame as if they were one, and their lengths."""
+    out: list[tuple[Mapping[str, Array], int]] = []
+    for decoded in dumps:
+        columns, length = decoded.columns, decoded.count
+        last = out[-1][0] if out else None
+        if isinstance(columns, _Rows) and isinstance(last, _Rows) and columns.follows(last):
+            columns, length = _Rows(last.frame, last.rows.start, columns.rows.stop), out.pop()[1] + length
+        out.append((columns, length))
+    return out
 
 
 def rebase(files: Sequence[FileRead], records: Records) -> list[FileRead]:
-    """The same files, their columns being views of ``records.entries`` where that has the same bytes.
+    """The same files, their columns being those of ``records.entries`` where that has what they have.
 
-    Two million entries take 200 MB; without this a session would hold them twice.
+    Two million entries take 200 MB; without this they would be in memory twice. A number that no recorder writes, which the
+    frame has as absent, is absent then.
     """
     starts = _starts(records.entries)
     where = {source.path: i for i, source in enumerate(records.sources) if i in starts}
     twice = {path for path, times in Counter(file.found.shown for file in files).items() if times > 1}
-    columns = {name: array for name in (*_SHARED, *ID_COLUMNS) if (array := _view(records.entries, name)) is not None}
+    frame = _Frame(records.entries)
     tables: dict[str, Any] = {
         "ops": tuple(op.text for op in records.ops),
         "labels": records.labels,
@@ -44,21 +102,17 @@ def rebase(files: Sequence[FileRead], records: Records) -> list[FileRead]:
         "stacks": records.stacks,
         "threads": records.threads,
     }
-    renumbered = set(ID_COLUMNS) <= columns.keys()
     out = []
     for file in files:
         decoded, source = file.decoded, where.get(file.found.shown)
-        if decoded is None or source is None or file.found.shown in twice or not renumbered:
+        if decoded is None or source is None or file.found.shown in twice:
             out.append(file)
             continue
         start, length = starts[source]
         if length != decoded.count or file.facts is None or file.facts.torchcomms:
             out.append(file)
             continue
-        views = {name: array[start : start + length] for name, array in columns.items()}
-        out.append(
-            replace(file, decoded=replace(decoded, columns=ChainMap(views, cast("dict[str, Any]", decoded.columns)), **tables))
-        )
+        out.append(replace(file, decoded=replace(decoded, columns=_Rows(frame, start, start + length), **tables)))
     return out
 
 
@@ -72,27 +126,10 @@ def _starts(entries: pl.DataFrame) -> dict[int, tuple[int, int]]:
     return out
 
 
-def _view(entries: pl.DataFrame, name: str) -> Any:
-    """A column's own memory, None where it would have to be copied."""
+def _view(entries: pl.DataFrame, name: str) -> Array | None:
+    """A column's own memory; None where it has not what the dumps have, or would have to be copied."""
     column = entries[name]
-    return None if column.null_count() or column.n_chunks() != 1 else column.to_numpy(allow_copy=False)
-
-
-def import_polars() -> None:
-    """Import polars, if nobody has yet, so that its allocator gives freed memory back at once instead of after a while.
-
-    A third of what a thousand dumps take at most would be memory that nobody uses. The allocator reads the variable once.
-    """
-    if "polars" in sys.modules or _ALLOCATOR in os.environ:
-        return
-    os.environ[_ALLOCATOR] = "dirty_decay_ms:0,muzzy_decay_ms:0"
-    try:
-        import polars as pl  # noqa: F401 - for its effect
-    finally:
-        os.environ.pop(_ALLOCATOR, None)
-
-
-def give_back() -> None:
-    """Hand freed memory back to the system: of a thousand dumps' columns glibc keeps 200 MB otherwise."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+    if column.null_count() or column.n_chunks() != 1 or column.dtype == pl.Boolean:
+        return None
+    array = column.to_numpy(allow_copy=False)
+    return array if array.dtype.str == KINDS[name] else None

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 #: Smaller sets are read faster than they are looked up.
 SMALL = 4 << 20
-MAGIC = b"hangview cache 2\n"
+MAGIC = b"hangview cache 3\n"
 _DIGEST = 16
 #: Decoded dumps (:mod:`hangview.dumps.cache`) and conclusions (:mod:`hangview.conclusions`).
 DUMPS, REPORT = ".dumps", ".report"
@@ -65,8 +65,8 @@ def fetch(name: str, read: Callable[[memoryview], T]) -> T | None:
     return result
 
 
-def keep(name: str, pack: Callable[[], list[bytes]], most: int) -> bool:
-    """Keep what ``pack`` gives under a name. False when it cannot be; never raises.
+def keep(name: str, pack: Callable[[], Iterable[bytes]], most: int) -> bool:
+    """Keep what ``pack`` gives, part by part, under a name. False when it cannot be; never raises.
 
     ``most``: bytes that all files together may have; the ones not used for longest are dropped.
     """
@@ -74,8 +74,13 @@ def keep(name: str, pack: Callable[[], list[bytes]], most: int) -> bool:
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with replacing(target, 0o600, durable=False) as file:  # one that a crash damages has the wrong checksum
-            body = pack()
-            file.writelines([MAGIC, checksum(body), *body])
+            file.write(MAGIC + bytes(_DIGEST))
+            digest = hashlib.blake2b(digest_size=_DIGEST)
+            for part in pack():
+                digest.update(part)
+                file.write(part)
+            file.seek(len(MAGIC))
+            file.write(digest.digest())
         _prune(target, most)
     except (OSError, MemoryError):  # read-only, full, no home: then there is no cache
         return False
