@@ -98,6 +98,7 @@ def _collectives(incident: Incident, lined_up: Calls, words: Vocabulary) -> pl.D
         orient="row",
     )
     rows = lined_up.rows.filter(~pl.col("group").is_in(list(lined_up.unjudged)))
+    rows = rows.with_columns(position=incident.entries["position"].gather(rows["row"].to_numpy()))
     rows = rows.rename({"op": "op_index"}).join(keys, on="key", how="left", maintain_order="left")
     return _finish(incident, rows.with_columns(lane=pl.lit(COLLECTIVE_LANE)), words, pl.col("issued"))
 

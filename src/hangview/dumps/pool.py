@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import deque
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
@@ -66,10 +67,12 @@ def read_all(
     cancelled: Callable[[], bool] = lambda: False,
     *,
     gentle: bool = False,
+    meanwhile: Callable[[], object] | None = None,
 ) -> None:
     """Read ``files``, handing over results with ``done`` as they come: in any order, each file once, in the calling thread.
 
-    ``gentle``: other processes give way to this one, which has a screen to draw.
+    ``gentle``: other processes give way to this one, which has a screen to draw. ``meanwhile`` is called in a thread while
+    others read, and not at all when none do.
 
     Packs are always read in another process: polars, which reads them, ends the program that it is in over some bytes that
     somebody made up, or prints a backtrace on its screen.
@@ -84,6 +87,8 @@ def read_all(
         with contextlib.ExitStack() as stack:
             pool = _Pool(options.limits, stack, gentle=gentle)
             if pool.start(number or 1):
+                if meanwhile is not None:
+                    threading.Thread(target=meanwhile, name="hangview-meanwhile", daemon=True).start()
                 files = [*here, *pool.run(_tasks(apart, number or 1), done, cancelled)]
     known = Known(options.limits)
     for found in files:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine import bylog, callsites, clocks, findings, groups, p2p, readings, stalls, unrecorded, waits, windows
 from hangview.engine import calls as calls_room
+from hangview.engine import callsites, clocks, findings, groups, p2p, readings, stalls, unrecorded, waits, windows
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
-from hangview.logs import judge
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import name_ranks
 
@@ -37,6 +36,9 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     known = windows.windows(records, grouping, calls, entries)
     traffic = p2p.traffic(records, grouping.groups, entries)
     if logs is not None:
+        from hangview.engine import bylog  # without logs all that reads them takes longer to import than a small set to analyse
+        from hangview.logs import judge
+
         known = bylog.fill(known, grouping.groups, logs, frozenset(g for g, *_ in traffic.lanes))
     open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
     graph = waits.build(records, known, open_calls, traffic)

@@ -26,15 +26,18 @@ _FEW = 4_000_000
 _GROUP, _SEQ = 2**32, 2**31
 _PLACE = pl.col("group").cast(pl.Int64) * _GROUP + (pl.col("seq").cast(pl.Int64) + _SEQ)
 
+#: Columns of the entries that are looked at of few calls only.
+DETAILS = ("source", "position", "record_id", "created_ns", "completed_ns")
+
 COMPLETED = int(CellState.COMPLETED)
 ENDED = int(CellState.ENDED)
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """``rows``: one row per (group, seq, rank) of a collective lane, as narrow as two million of them ask for: source,
-    position, op, signature, stack, family, reading, issued, ``key`` (index into ``keys``; null: not compared)
-    and ``row`` (index into the entries). :meth:`detail` adds the rest where it is looked at.
+    """``rows``: one row per (group, seq, rank) of a collective lane, as narrow as two million of them ask for: op, signature,
+    stack, family, reading, issued, ``key`` (index into ``keys``; null: not compared) and ``row`` (index into the entries,
+    which has the order of the files). :meth:`detail` adds the rest where it is looked at.
 
     ``by_seq``: one row per (group, seq): n, n_open, n_completed, n_ended, n_stacks (members with a stack), ``parted`` (these
     differ), ``differs`` (keys of any kind), ``full`` (an operation that needs every member), ``exchange`` and for these the
@@ -72,14 +75,14 @@ class Calls:
         return out
 
     def detail(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows with ``record_id``, ``created_ns``, ``completed_ns`` of their records."""
-        wanted = self.entries.select("record_id", "created_ns", "completed_ns")  # first: else all columns are gathered
+        """Rows with what their records have of ``DETAILS``."""
+        wanted = self.entries.select(DETAILS)  # first: else all columns are gathered
         return rows.hstack(wanted[rows["row"].to_numpy()])
 
 
 def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ...]) -> Calls:
     """Calls of all groups. ``entries`` is what ``readings.read`` gives."""
-    wanted = ("group", "rank", "source", "position", "op", "signature", "stack", "family", "reading", "issued")
+    wanted = ("group", "rank", "op", "signature", "stack", "family", "reading", "issued")
     rows = (
         entries.lazy()
         .select(*wanted, "lane", pl.col("seq").cast(pl.Int32), row=pl.int_range(pl.len(), dtype=pl.UInt32))
@@ -92,7 +95,7 @@ def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ..
     table, keys = compare.key_table(records, pairs, extra)
     at = {(op, signature): key for op, signature, key in table.select("op", "signature", "key").iter_rows()}
     rows = rows.with_columns(key=pl.Series(np.array([at[pair] for pair in pairs], np.uint32)[number]))
-    rows = _doubtful(records, rows)
+    rows = _doubtful(records, rows, entries)
     return Calls(rows, _by_seq(rows, table, family_names), keys, entries, _unjudged(entries))
 
 
@@ -124,7 +127,7 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
     if not len(twice):
         return rows, {}
     repeated = pl.Series(np.isin(packed, twice))
-    many = rows.filter(repeated).sort(*place, "position")
+    many = rows.filter(repeated).sort(*place, "row")
     extra: dict[int, Key] = {}
     known: dict[tuple[object, ...], int] = {}
     merged = []
@@ -148,13 +151,14 @@ def _merge_batches(records: Records, rows: pl.DataFrame, family_names: tuple[str
     return pl.concat([rows.filter(~repeated), pl.DataFrame(merged, schema=rows.schema)]), extra
 
 
-def _doubtful(records: Records, rows: pl.DataFrame) -> pl.DataFrame:
+def _doubtful(records: Records, rows: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
     """Leave the last call of a file that ends early out of comparisons: more of its records may have been cut off."""
     cut = [i for i, s in enumerate(records.sources) if s.partial]
     if not cut:
         return rows
-    last = pl.col("source").is_in(cut) & (pl.col("position") == pl.col("position").max().over("source"))
-    return rows.with_columns(key=pl.when(~last).then("key"))
+    in_cut = entries.select("source", row=pl.int_range(pl.len(), dtype=pl.UInt32)).filter(pl.col("source").is_in(cut))
+    last = in_cut.join(rows.select("row"), on="row", how="semi").group_by("source").agg(pl.col("row").max())
+    return rows.with_columns(key=pl.when(~pl.col("row").is_in(last["row"].implode())).then("key"))
 
 
 def _by_seq(rows: pl.DataFrame, table: pl.DataFrame, family_names: tuple[str, ...]) -> pl.DataFrame:

@@ -170,8 +170,8 @@ def _places(records: Records) -> dict[tuple[int, int, int | None], int]:
     out = {}
     last: tuple[int, int] | None = None
     nth = 0
-    table = records.entries.select("source", "label", "pg_id").unique().sort("source", "label", "pg_id", nulls_last=True)
-    for source, label, pg_id in table.iter_rows():
+    table = records.entries.lazy().select("source", "label", "pg_id").unique().collect(engine="streaming")  # in little memory
+    for source, label, pg_id in table.sort("source", "label", "pg_id", nulls_last=True).iter_rows():
         nth = nth + 1 if last == (source, label) else 0
         last = (source, label)
         out[source, label, pg_id] = nth

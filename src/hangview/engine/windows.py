@@ -110,8 +110,9 @@ def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
     )
     last_row = (table["last"] % _ROWS).to_numpy()
     table = table.with_columns(newest_record=calls.entries["record_id"].gather(last_row)).drop("last")
-    waiting = calls.rows.lazy().filter(reading.is_in(OPEN)).select("group", "rank", "seq", "position").collect()
-    still = waiting.group_by("group", "rank").agg(open_seq=seq.min(), open_position=pl.col("position").get(seq.arg_min()))
+    waiting = calls.rows.lazy().filter(reading.is_in(OPEN)).select("group", "rank", "seq", "row").collect()
+    still = waiting.group_by("group", "rank").agg(open_seq=seq.min(), open_row=pl.col("row").get(seq.arg_min()))
+    still = still.with_columns(open_position=calls.entries["position"].gather(still["open_row"].to_numpy())).drop("open_row")
     table = table.join(still, on=["group", "rank"], how="left")
     return {(r["group"], r["rank"]): r for r in table.iter_rows(named=True)}
 
@@ -293,7 +294,7 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
     """Ranks whose newest record says only that it was issued, and which no other member went beyond."""
     if not calls.rows["issued"].any():
         return frozenset()
-    newest = calls.rows.sort("rank", "position").unique("rank", keep="last", maintain_order=True)
+    newest = calls.rows.sort("rank", "row").unique("rank", keep="last", maintain_order=True)
     out = set()
     for rank, group, seq in newest.filter(pl.col("issued")).select("rank", "group", "seq").iter_rows():
         others = [w.newest or 0 for (g, r), w in found.items() if g == group and r != rank]
@@ -308,12 +309,11 @@ def _ended_well(calls: Calls) -> pl.DataFrame:
     Not where its next request came only after the time-out of the call: the call may have failed, and the error been caught.
     """
     over = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
-    ended = calls.rows.lazy().filter(over).select("group", "seq", "source", "position", "row").collect()
-    last = ended.group_by("source").agg(last=pl.col("position").max())
+    ended = calls.rows.lazy().filter(over).select("group", "seq", "row").collect()
+    ended = ended.with_columns(source=calls.entries["source"].gather(ended["row"].to_numpy()))
+    last = ended.group_by("source").agg(last=pl.col("row").max())
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
-    went_on = (
-        ended.join(last, on="source").filter(pl.col("position") < pl.col("last")).join(whole, on=["group", "seq"], how="semi")
-    )
+    went_on = ended.join(last, on="source").filter(pl.col("row") < pl.col("last")).join(whole, on=["group", "seq"], how="semi")
     at = went_on["row"].to_numpy()
     asked = calls.entries["created_ns"]
     pause = asked.gather(at + 1) - asked.gather(at)  # the next record of the file: of a rank that went on there is one
