@@ -3,6 +3,7 @@ other however fast they come, and a clean end whatever ends it."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -15,6 +16,7 @@ from hangview.tui.colours import THEMES, variables
 from hangview.tui.ending import Ending
 from hangview.tui.live import LiveKeys
 from hangview.tui.saying import Saying
+from hangview.tui.straight import heard_on_the_way
 from hangview.tui.thrift import Shown
 from hangview.tui.typeahead import TypeAhead
 
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from hangview.tui import UiOptions
+
+
+#: Seconds in which textual's thread that writes to the terminal gets its turn at once: else it waits for the loop to be idle.
+HAND_OVER = 0.0001
 
 
 class BaseApp(App[int], inherit_bindings=False):
@@ -46,7 +52,7 @@ class BaseApp(App[int], inherit_bindings=False):
         self.set_keymap(self.live.for_textual)
         self._ending = Ending(lambda number: self.end(128 + number), self.keep)
         self._mouse_on = ui.mouse
-        self._ahead = TypeAhead(self, super().on_event)
+        self._ahead = TypeAhead(self, self._hand_on)
         self._ended = False
         self._shown = Shown()
 
@@ -86,6 +92,7 @@ class BaseApp(App[int], inherit_bindings=False):
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         super()._display(screen, self._shown.thrifty(renderable))
+        time.sleep(HAND_OVER)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Resize):
@@ -101,6 +108,14 @@ class BaseApp(App[int], inherit_bindings=False):
                 return
         await super().on_event(event)
         await self._ahead.came_back(event)
+
+    async def _hand_on(self, event: Key | Paste) -> None:
+        """To what it is bound to, or to who has the focus."""
+        target = self.focused or self.screen
+        if isinstance(event, Paste) or self.screen.maximized is not None or heard_on_the_way(target, event):
+            await super().on_event(event)
+        elif not await self._check_bindings(event.key, priority=True):
+            await self._check_bindings(event.key)
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """Textual's own, which tells alone whether a key is bound to anything: one that is not says so."""

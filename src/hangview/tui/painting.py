@@ -1,8 +1,8 @@
-"""Of what is on the screen, only widgets that have changed are drawn again.
+"""Of what is on the screen, only widgets that have changed are drawn again, and of these no more lines than that takes.
 
 textual draws every widget between the uppermost and the lowest change: a step of the cursor changes two lines of the grid and
-the status line at the bottom, and all panes would be drawn for it. textual has no public place for this; its version is pinned,
-and ``tests/tui/test_painting.py`` compares what is drawn with what textual would have drawn.
+the status line at the bottom, and all panes would be drawn for it, whole. textual has no public place for this; its version is
+pinned, and ``tests/tui/test_painting.py`` compares what is drawn with what textual would have drawn.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual._compositor import Compositor
+from textual.geometry import Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual._compositor import ChopsUpdate
-    from textual.geometry import Region
     from textual.strip import Strip
 
 
@@ -40,9 +40,12 @@ class SparingCompositor(Compositor):
         uncovered = self._changed
         for widget, (region, clip) in self.visible_widgets.items():  # the front comes first
             seen = region.intersection(clip)
-            if not seen or not any(map(seen.overlaps, uncovered)):
+            touched = [seen.intersection(changed) for changed in uncovered if seen.overlaps(changed)]
+            if not touched:
                 continue
-            yield region, clip, widget.render_lines(seen.translate(-region.offset))
+            first, last = min(part.y for part in touched), max(part.bottom for part in touched)
+            lines = Region(seen.x, first, seen.width, last - first)
+            yield region, lines, widget.render_lines(lines.translate(-region.offset))
             uncovered = tuple(changed for changed in uncovered if not seen.contains_region(changed))
             if not uncovered:
                 return

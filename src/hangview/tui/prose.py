@@ -176,14 +176,12 @@ def _piece(word: str, room: int) -> str:
     return head[:at] if at > len(head) // 2 else head
 
 
+_WORDS = re.compile(" +|[^ ]+")
+
+
 def _words(spans: Sequence[Span]) -> Iterable[tuple[str, Tone]]:
     """Words and the blanks between them, in order."""
-    for span in spans:
-        start = 0
-        for index in range(1, len(span.text) + 1):
-            if index == len(span.text) or (span.text[index] == " ") != (span.text[index - 1] == " "):
-                yield span.text[start:index], span.tone
-                start = index
+    return ((word, span.tone) for span in spans for word in _WORDS.findall(span.text))
 
 
 def _stripped(spans: list[Span]) -> list[Span]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from rich.cells import cell_len
 
 import hangview
+from hangview.incident import told_apart
 from hangview.tui.live import LiveKeys
 from hangview.tui.prose import plain
 from hangview.tui.text.groups import columns_of, lane_line, sorted_lanes
@@ -52,6 +54,7 @@ def test_groups_of_one_name_are_told_apart_by_their_ranks():
     for name, ranks in (("a", (0, 1)), ("b", (2, 3))):
         builder.lane(builder.group("DATA_PARALLEL_GROUP", ranks, name=name), 0, 3)
     incident = builder.build()
+    incident = replace(incident, groups=told_apart(incident.groups))
     texts = [lane_line(incident, lane, 24, columns_of(incident)).text for lane in sorted_lanes(incident)]
     assert "0-1" in texts[0]
     assert "2-3" in texts[1]

@@ -236,13 +236,16 @@ def label_ranks(ranks: Sequence[int], width: int) -> str:
     text = fold_ranks(ranks)
     if len(text) <= width:
         return text
-    parts = text.split(",")
-    for shown in range(len(parts) - 1, 0, -1):
-        head = ",".join(parts[:shown])
-        left = len(ranks) - sum(_length(part) for part in parts[:shown])
+    fits, head, left = "", "", len(ranks)
+    for part in text.split(","):
+        head = f"{head},{part}" if head else part
+        if len(head) > width:
+            break
+        left -= _length(part)
         short = f"{head} +{left:,}"
-        if len(short) <= width:
-            return short
+        fits = short if len(short) <= width else fits
+    if fits:
+        return fits
     named = f"{len(ranks):,} ranks"
     return named if len(named) <= width else f"x{len(ranks)}"  # a bare count would read as a rank
 

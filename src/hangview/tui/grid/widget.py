@@ -6,6 +6,7 @@ changes with every step sideways, and a changed virtual size would lay out the s
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 HEADER = 2
+_label_ranks = lru_cache(512)(label_ranks)  # the row under the cursor, which may fold a thousand, is drawn anew at every step
 
 
 class Spot(NamedTuple):
@@ -239,7 +241,7 @@ class RankGrid(Widget, can_focus=True, inherit_bindings=False):
     def _label(self, row: Row, current: bool) -> Segment:
         width = self.scale.label_width
         sign = row.standing.mark
-        text = f"{sign}{'*' if row.pinned else ' '}{label_ranks(row.ranks, width - 3)}"
+        text = f"{sign}{'*' if row.pinned else ' '}{_label_ranks(row.ranks, width - 3)}"
         style = self._look("grid--label-lead" if sign == "!" else "grid--label")
         if current:
             style += self._look("grid--current", partial=True)

@@ -68,7 +68,7 @@ def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, a
     members = ""
     if lane.lane != COLLECTIVE:
         members = f" {lane.lane}"
-    elif group and sum(each.called == group.called for each in incident.groups) > 1:
+    elif group and group.beside:
         members = f" {label_ranks(sorted(group.ranks), 9)}"  # several groups go by this name
     sign, tone = mark_of(incident, lane)
     size = f"{len(group.ranks):,}" if group else "?"
