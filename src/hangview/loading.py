@@ -286,10 +286,10 @@ class Session:
         known = [(found.key, self._dumps[found.key]) for found in listing.dumps if found.key in self._dumps]
         files = iter(rebase([file for _, group in known for file in group], records) if self._keep or store else ())
         kept = {key: tuple(next(files) for _ in group) for key, group in known} if self._keep or store else {}
-        if store:
+        if store and not self._keep and records.entries.height < MANY:
+            cache.store(listing.dumps, self.options, kept)
+        elif store:
             self._storing = cache.store_later(listing.dumps, self.options, kept)
-            if not self._keep and records.entries.height < MANY:
-                self._storing.join()
         self._dumps = kept if self._keep else {}
         give_back()
 
