@@ -18,7 +18,7 @@ from hangview.dumps.decode.spans import Ints, Span, SpanTable, Words, find_all, 
 from hangview.dumps.decoded import NONE
 
 if TYPE_CHECKING:
-    from hangview.dumps.decode.columns import Column, Entry
+    from collections.abc import Mapping
 
 Bools = npt.NDArray[np.bool_]
 
@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     tokens: dict[Any, bytes]
 
 
-def layout_of(example: Entry, tokens: dict[Any, bytes]) -> Layout:
+def layout_of(example: Mapping[Any, Any], tokens: dict[Any, bytes]) -> Layout:
     return Layout(tuple(example), tuple(map(type, example.values())), tokens)
 
 
@@ -47,7 +47,7 @@ class Fields:
     """
 
     fits: Bools
-    numbers: dict[str, Column]
+    numbers: dict[str, npt.NDArray[Any]]
     gets: dict[str, Ints]
     duration: npt.NDArray[np.float64]
     frames: Span | None
@@ -164,7 +164,7 @@ class _Block:
     def __init__(self, buffer: Buffer, starts: Ints, ends: Ints, tables: dict[str, _ListField]) -> None:
         self.buffer, self.starts, self.ends, self.tables = buffer, starts, ends, tables
         self.ok: Bools = np.ones(len(starts), np.bool_)
-        self.numbers: dict[str, Column] = {}
+        self.numbers: dict[str, npt.NDArray[Any]] = {}
         self.gets: dict[str, Ints] = {}
         self.places: dict[Any, Ints] = {}
         self.duration: npt.NDArray[np.float64] = np.full(len(starts), np.nan)
