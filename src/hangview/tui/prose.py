@@ -16,7 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from hangview.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 
 class Tone(StrEnum):
@@ -59,6 +59,8 @@ class Line:
 
 
 Prose = tuple[Line, ...]
+#: Words and the blanks between them.
+_WORDS = re.compile(" +|[^ ]+")
 BLANK = Line()
 
 
@@ -134,39 +136,67 @@ def clip(each: Line, width: int, sign: str = "…") -> Line:
 def _wrap_one(each: Line, width: int) -> list[Line]:
     hang = each.hang if each.hang < width * 2 // 3 else min(2, width // 10)  # still no line of its own
     rows: list[Line] = []
-    row: list[Span] = []
+    row = _Row()
     used = 0
 
     def flush() -> None:
         nonlocal row, used
-        rows.append(Line(tuple(_stripped(row))))
-        row, used = ([Span(" " * hang)] if hang else []), hang
+        rows.append(Line(tuple(_stripped(row.spans()))))
+        row, used = _Row(), hang
+        if hang:
+            row.put(" " * hang, Tone.PLAIN)
 
-    for word, tone in _words(each.spans):
-        rest = word
-        while rest:
-            length = cell_len(rest)
+    for span in each.spans:
+        tone, plain_length = span.tone, span.text.isascii()
+        for word in _WORDS.findall(span.text):
+            length = len(word) if plain_length else cell_len(word)
             if used + length <= width:
-                row.append(Span(rest, tone))
+                row.put(word, tone)
                 used += length
-                break
-            if rest.isspace():
-                flush()
-                break
-            if used > hang and length <= width - hang:
-                flush()
                 continue
-            head = _piece(rest, width - used)
-            if head:
-                row.append(Span(head, tone))
-                rest = rest[len(head) :]
-            elif used <= hang:  # not even one character fits: never loop on it
-                row.append(Span(rest[0], tone))
-                rest = rest[1:]
-            flush()
-    if any(span.text.strip() for span in row) or not rows:
-        rows.append(Line(tuple(_stripped(row))))
+            rest = word
+            while rest:
+                length = cell_len(rest)
+                if used + length <= width:
+                    row.put(rest, tone)
+                    used += length
+                    break
+                if rest.isspace():
+                    flush()
+                    break
+                if used > hang and length <= width - hang:
+                    flush()
+                    continue
+                head = _piece(rest, width - used)
+                if head:
+                    row.put(head, tone)
+                    rest = rest[len(head) :]
+                elif used <= hang:  # not even one character fits: never loop on it
+                    row.put(rest[0], tone)
+                    rest = rest[1:]
+                flush()
+    spans = row.spans()
+    if any(span.text.strip() for span in spans) or not rows:
+        rows.append(Line(tuple(_stripped(spans))))
     return rows
+
+
+class _Row:
+    """A row that is being put together: words of one tone, one after the other, become one span."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[list[str], Tone]] = []
+        self._tone: Tone | None = None
+
+    def put(self, text: str, tone: Tone) -> None:
+        if tone is self._tone:
+            self._parts[-1][0].append(text)
+        else:
+            self._parts.append(([text], tone))
+            self._tone = tone
+
+    def spans(self) -> list[Span]:
+        return [Span("".join(texts), tone) for texts, tone in self._parts]
 
 
 def _piece(word: str, room: int) -> str:
@@ -174,14 +204,6 @@ def _piece(word: str, room: int) -> str:
     head = set_cell_size(word, room).rstrip() if room > 0 else ""
     at = max(head.rfind("/") + 1, head.rfind(":"))
     return head[:at] if at > len(head) // 2 else head
-
-
-_WORDS = re.compile(" +|[^ ]+")
-
-
-def _words(spans: Sequence[Span]) -> Iterable[tuple[str, Tone]]:
-    """Words and the blanks between them, in order."""
-    return ((word, span.tone) for span in spans for word in _WORDS.findall(span.text))
 
 
 def _stripped(spans: list[Span]) -> list[Span]:
