@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -283,9 +283,10 @@ class Session:
         from hangview.dumps.allocator import give_back
         from hangview.dumps.sharing import rebase
 
-        known = [(found.key, self._dumps[found.key]) for found in listing.dumps if found.key in self._dumps]
-        files = iter(rebase([file for _, group in known for file in group], records) if self._keep or store else ())
-        kept = {key: tuple(next(files) for _ in group) for key, group in known} if self._keep or store else {}
+        wanted = listing.dumps if self._keep or store else ()
+        known = [(found.key, self._dumps[found.key]) for found in wanted if found.key in self._dumps]
+        files = iter(rebase([file for _, group in known for file in group], records))
+        kept = {key: tuple(next(files) for _ in group) for key, group in known}
         if store and not self._keep and records.entries.height < MANY:
             cache.store(listing.dumps, self.options, kept)
         elif store:
@@ -327,11 +328,12 @@ def _import_the_rest() -> None:
     """Import what comes after reading: a third of a second, in which this process would only wait."""
     from hangview.dumps.allocator import import_polars
 
-    import_polars()
-    import numpy.ma  # noqa: F401 - polars asks for it
+    with suppress(ImportError, OSError):  # who needs it says so
+        import_polars()
+        import numpy.ma  # noqa: F401 - polars asks for it
 
-    import hangview.dumps.assemble
-    import hangview.engine.analyse  # noqa: F401
+        import hangview.dumps.assemble
+        import hangview.engine.analyse  # noqa: F401
 
 
 def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...]) -> Incident:

@@ -189,6 +189,12 @@ def test_a_set_with_a_file_that_could_not_be_opened_is_not_kept(job):
     assert not cache.store(files, OPTIONS, results)
 
 
+def test_a_set_of_which_a_file_was_not_read_is_not_kept(job):
+    files, results = look(job)
+    del results[files[0].key]
+    assert not cache.store(files, OPTIONS, results)
+
+
 def test_the_folder_is_the_users_own(job):
     stored(job)
     assert shelf.folder().stat().st_mode & 0o077 == 0

@@ -95,3 +95,17 @@ async def test_a_step_of_the_cursor_does_not_go_through_the_queues(monkeypatch):
         await pilot.press("h")
         assert app.main.place != before
         assert forwarded == []
+
+
+async def test_the_first_key_after_the_terminal_lost_the_focus_brings_it_back():
+    """Where no report of the focus' return came."""
+    async with showing(eight_in_five_groups()) as (app, pilot):
+        before, focused = app.main.place, app.focused
+        app.app_focus = False
+        await pilot.pause()
+        assert app.focused is None
+        await pilot.press("h")
+        assert app.app_focus
+        assert app.focused is focused
+        await pilot.press("h")
+        assert app.main.place != before

@@ -105,9 +105,10 @@ def _pack(files: Sequence[Found], groups: Sequence[tuple[FileRead, ...]]) -> Ite
 
 
 def _whole(parts: Sequence[tuple[Mapping[str, Array], int]], name: str) -> Array:
+    """One column of all dumps; no copy where they lie in one frame."""
     import numpy as np
 
-    if len(parts) == 1 and not isinstance(parts[0][0], Narrow):
+    if len(parts) == 1:
         return parts[0][0][name]
     column = np.empty(sum(length for _, length in parts), KINDS[name])
     at = 0

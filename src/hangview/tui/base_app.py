@@ -110,9 +110,10 @@ class BaseApp(App[int], inherit_bindings=False):
         await self._ahead.came_back(event)
 
     async def _hand_on(self, event: Key | Paste) -> None:
-        """To what it is bound to, or to who has the focus."""
+        """To what it is bound to, or to who has the focus; the first key after the terminal had lost it brings it back."""
         target = self.focused or self.screen
-        if isinstance(event, Paste) or self.screen.maximized is not None or heard_on_the_way(target, event):
+        straight = isinstance(event, Key) and self.app_focus and self.screen.maximized is None
+        if not straight or isinstance(event, Paste) or heard_on_the_way(target, event):
             await super().on_event(event)
         elif not await self._check_bindings(event.key, priority=True):
             await self._check_bindings(event.key)

@@ -16,7 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from hangview.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 
 class Tone(StrEnum):
@@ -146,35 +146,28 @@ def _wrap_one(each: Line, width: int) -> list[Line]:
         if hang:
             row.put(" " * hang, Tone.PLAIN)
 
-    for span in each.spans:
-        tone, plain_length = span.tone, span.text.isascii()
-        for word in _WORDS.findall(span.text):
-            length = len(word) if plain_length else cell_len(word)
+    for word, tone, length_of in _words(each.spans):
+        rest = word
+        while rest:
+            length = length_of(rest)
             if used + length <= width:
-                row.put(word, tone)
+                row.put(rest, tone)
                 used += length
-                continue
-            rest = word
-            while rest:
-                length = cell_len(rest)
-                if used + length <= width:
-                    row.put(rest, tone)
-                    used += length
-                    break
-                if rest.isspace():
-                    flush()
-                    break
-                if used > hang and length <= width - hang:
-                    flush()
-                    continue
-                head = _piece(rest, width - used)
-                if head:
-                    row.put(head, tone)
-                    rest = rest[len(head) :]
-                elif used <= hang:  # not even one character fits: never loop on it
-                    row.put(rest[0], tone)
-                    rest = rest[1:]
+                break
+            if rest.isspace():
                 flush()
+                break
+            if used > hang and length <= width - hang:
+                flush()
+                continue
+            head = _piece(rest, width - used)
+            if head:
+                row.put(head, tone)
+                rest = rest[len(head) :]
+            elif used <= hang:  # not even one character fits: never loop on it
+                row.put(rest[0], tone)
+                rest = rest[1:]
+            flush()
     spans = row.spans()
     if any(span.text.strip() for span in spans) or not rows:
         rows.append(Line(tuple(_stripped(spans))))
@@ -204,6 +197,14 @@ def _piece(word: str, room: int) -> str:
     head = set_cell_size(word, room).rstrip() if room > 0 else ""
     at = max(head.rfind("/") + 1, head.rfind(":"))
     return head[:at] if at > len(head) // 2 else head
+
+
+def _words(spans: Sequence[Span]) -> Iterable[tuple[str, Tone, Callable[[str], int]]]:
+    """Words and the blanks between them, in order, each with what tells how many cells a part of it takes."""
+    for span in spans:
+        length_of = len if span.text.isascii() else cell_len
+        for word in _WORDS.findall(span.text):
+            yield word, span.tone, length_of
 
 
 def _stripped(spans: list[Span]) -> list[Span]:
