@@ -9,7 +9,7 @@ import pytest
 import hangview
 from hangview import loading
 from hangview.dumps import pool, shelf, worker
-from hangview.dumps.pool import Cancelled
+from hangview.dumps.calling_off import Cancelled
 from hangview.incident import Incident
 from hangview.loading import Session, load_incident
 from hangview.report.coverage import coverage_lines

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Thread
 
+    from hangview.dumps.early import Early
     from hangview.dumps.find import Found, Listing, Search
     from hangview.dumps.heads import Heads
     from hangview.dumps.result import FileRead
@@ -76,13 +77,16 @@ class Session:
     """Looks at the same paths again and again, and reads only what has changed since the last look.
 
     Not to be used by two threads at once. Dumps and scanned logs are kept by path, size, time and inode; with ``keep=False``
-    nothing is, which takes a fifth less memory.
+    nothing is, which takes a fifth less memory. ``early`` is a process that was asked for the headers under these paths.
     """
 
-    def __init__(self, paths: Sequence[str], options: ReadOptions | None = None, *, keep: bool = True) -> None:
+    def __init__(
+        self, paths: Sequence[str], options: ReadOptions | None = None, *, keep: bool = True, early: Early | None = None
+    ) -> None:
         self.paths = tuple(paths)
         self.options = options or ReadOptions()
         self._keep = keep
+        self._early = early
         self._dumps: dict[Key, tuple[FileRead, ...]] = {}
         self._storing: Thread | None = None
         self._logs: dict[tuple[Key, int], LogScan] = {}
@@ -102,11 +106,11 @@ class Session:
         incident of what has been read so far, first within about a second and then whenever twice as much has been read, and
         all dumps before logs that take long; files that were not read yet are sources of status GROWING. When looking at the
         files' sizes takes long already, the likeliest dumps are read before the other files are looked at. ``cancelled`` is
-        asked often; when it says yes, :class:`~hangview.dumps.pool.Cancelled` is raised and the session can be used again.
-        ``settled(path)`` tells for how many seconds a file has not been written to: one that does not decode whole is GROWING
-        at 0, and no fault of anybody; UNFINISHED as long as that number is finite; and only then CUT. ``listing`` is what was
-        found already; None: the files are looked for. ``on_heads`` gets what the dumps' headers say, once, before the first
-        look reads a set that is large enough for somebody to wait.
+        asked often; when it says yes, :class:`~hangview.dumps.calling_off.Cancelled` is raised, and the session can be used
+        again. ``settled(path)`` tells for how many seconds a file has not been written to: one that does not decode whole is
+        GROWING at 0, and no fault of anybody; UNFINISHED as long as that number is finite; and only then CUT. ``listing`` is
+        what was found already; None: the files are looked for. ``on_heads`` gets what the dumps' headers say, once, before the
+        first look reads a set that is large enough for somebody to wait.
 
         Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
         ``ValueError`` with one line for an option that does not fit the files.
@@ -126,7 +130,7 @@ class Session:
                     search.look(lambda: _stop(cancelled))
                 listing = search.listing()
             if fresh and on_heads is not None:
-                _tell_heads(listing, self.options, on_heads, cancelled)
+                self._tell_heads(listing, on_heads, cancelled)
             new = self._read(listing, progress, parts, cancelled, fresh=fresh)
             files = [result for found in listing.dumps for result in self._seen(found, settled)]
             records = self._assemble(listing, files)
@@ -143,6 +147,20 @@ class Session:
             return incident
 
     # --- dumps
+
+    def _tell_heads(self, listing: Listing, tell: Callable[[Heads], None], cancelled: Callable[[], bool]) -> None:
+        from hangview.dumps.heads import heads_of, worth_it
+
+        early, self._early = self._early, None
+        if early is None:
+            heads = heads_of(listing, self.options, cancelled)
+        elif worth_it(listing, self.options):
+            heads = early.take(cancelled)
+        else:
+            early.drop()
+            heads = None
+        if heads is not None:
+            tell(heads)
 
     def _look_by_turns(self, search: Search, progress: _Progress, parts: _Parts, cancelled: Callable[[], bool]) -> None:
         """Look at the files. On a slow file system that takes long: then look and read by turns, each twice as long as before.
@@ -252,7 +270,7 @@ class Session:
         parts: _Parts | None,
         cancelled: Callable[[], bool],
     ) -> tuple[Records, LogEvidence | None]:
-        from hangview.dumps.pool import Cancelled
+        from hangview.dumps.calling_off import Cancelled
         from hangview.logs import LogFile, combine, scan_log
 
         found = {one.shown: one for one in files}
@@ -309,19 +327,6 @@ def _paused(file: FileRead, rest: float) -> FileRead:
     whole = f"{count(file.decoded.count, 'whole entry is', 'whole entries are')} used"
     reason = f"being written or cut: {told}, {size(file.found.size)} so far; its {whole}"
     return replace(file, status=SourceStatus.UNFINISHED, reason=reason)
-
-
-def _tell_heads(listing: Listing, options: ReadOptions, tell: Callable[[Heads], None], cancelled: Callable[[], bool]) -> None:
-    from hangview.dumps import pool
-    from hangview.dumps.find import likely
-    from hangview.dumps.heads import read_heads
-
-    dumps = [found for found in listing.dumps if likely(found.shown.rpartition("/")[2], options)]
-    if sum(found.size for found in dumps) < pool.SMALL:
-        return
-    heads = read_heads(dumps, options, cancelled)
-    if heads is not None:
-        tell(heads)
 
 
 def _import_the_rest() -> None:
@@ -397,7 +402,7 @@ def _no_collection() -> Iterator[None]:
 
 def _stop(cancelled: Callable[[], bool]) -> bool:
     """Never True: raises instead."""
-    from hangview.dumps.pool import Cancelled
+    from hangview.dumps.calling_off import Cancelled
 
     if cancelled():
         raise Cancelled

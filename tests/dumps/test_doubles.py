@@ -3,7 +3,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import Decoded
 from hangview.dumps.doubles import Relation, relation
 from hangview.schema import Limits

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.facts import facts_of
 from hangview.producers import TORCHCOMMS, Completion
 from hangview.schema import Limits

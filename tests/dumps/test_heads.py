@@ -11,8 +11,8 @@ import pytest
 
 import hangview
 from hangview.dumps import heads as heads_room
-from hangview.dumps.decode import decode
 from hangview.dumps.decode.begin import begin
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.find import find, likely
 from hangview.dumps.heads import Heads, numbered, read_heads
 from hangview.schema import Limits, ReadOptions

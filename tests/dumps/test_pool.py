@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from hangview.dumps import pool
+from hangview.dumps.calling_off import Cancelled
 from hangview.dumps.find import Found, find
-from hangview.dumps.pool import Cancelled, read_all
+from hangview.dumps.pool import read_all
 from hangview.dumps.read import read_file
 from hangview.dumps.result import FileRead
 from hangview.schema import ReadOptions, SourceStatus

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from hangview import loading
-from hangview.dumps.pool import Cancelled
+from hangview.dumps.calling_off import Cancelled
 from hangview.incident import Incident
 from hangview.loading import Session
 from hangview.report.ledger import to_ledger

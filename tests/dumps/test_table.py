@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import NONE, Decoded
 from hangview.dumps.interning import share_tables
 from hangview.dumps.table import build

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import NotADump, Refused
 from hangview.schema import Limits
 

@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from hangview.dumps.decode import decode, machine, text
+from hangview.dumps.decode import machine, text
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import NotADump, Refused
 from hangview.dumps.find import Found
 from hangview.dumps.read import read_file

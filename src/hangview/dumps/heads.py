@@ -13,23 +13,24 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.dumps.decode.begin import Begun, begin
-from hangview.dumps.decoded import NotADump, Refused
-from hangview.dumps.find import open_regular
-from hangview.dumps.names import BadOptionError, name_files
 from hangview.text import group_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from hangview.dumps.decode.begin import Begun
     from hangview.dumps.decoded import RawConfig
-    from hangview.dumps.find import Found
+    from hangview.dumps.find import Found, Listing
     from hangview.schema import ReadOptions
+
+# What reads is imported where it is called: who only shows what was read needs no numpy for it.
 
 #: Groups of pipelines by their names: their counters count sends and receives along, which differ between healthy stages.
 PIPELINE = re.compile(r"pipeline|(?:^|[^a-z])(?:pp|pipe)(?:[^a-z]|$)", re.IGNORECASE)
 #: The header of a rank in five groups, one of 1,024 ranks, has 6 kB. A longer one is left to the reading of the whole file.
 BEGINNING = 16 << 10
+#: Bytes of dumps below which their records are there as soon as their headers.
+SMALL = 32 << 20
 #: Seconds after which the reading of the whole files begins, however many beginnings were read.
 ENOUGH = 1.0
 
@@ -68,12 +69,30 @@ class Heads:
     groups: tuple[HeadGroup, ...]
 
 
+def worth_it(listing: Listing, options: ReadOptions) -> bool:
+    """Whether somebody who looks at these dumps has to wait for them."""
+    return sum(found.size for found in _dumps(listing, options)) >= SMALL
+
+
+def heads_of(listing: Listing, options: ReadOptions, cancelled: Callable[[], bool] = lambda: False) -> Heads | None:
+    """What the headers of the likely dumps in a listing say; None as :func:`read_heads`, and where it is not worth it."""
+    return read_heads(_dumps(listing, options), options, cancelled) if worth_it(listing, options) else None
+
+
+def _dumps(listing: Listing, options: ReadOptions) -> list[Found]:
+    from hangview.dumps.find import likely
+
+    return [found for found in listing.dumps if likely(found.shown.rpartition("/")[2], options)]
+
+
 def read_heads(files: Sequence[Found], options: ReadOptions, cancelled: Callable[[], bool]) -> Heads | None:
     """What the headers of these files say, or of as many as can be read at once; None when that is no rank, or two files are of
     one rank.
 
     Files that cannot be read, or have another layout, are left out: their turn comes. Asks ``cancelled`` before each file.
     """
+    from hangview.dumps.names import BadOptionError, name_files
+
     end = time.monotonic() + ENOUGH
     begun: list[Begun | None] = []
     for found in files:
@@ -99,6 +118,10 @@ def read_heads(files: Sequence[Found], options: ReadOptions, cancelled: Callable
 
 
 def _begin(found: Found, options: ReadOptions) -> Begun | None:
+    from hangview.dumps.decode.begin import begin
+    from hangview.dumps.decoded import NotADump, Refused
+    from hangview.dumps.find import open_regular
+
     try:
         with os.fdopen(open_regular(found.path), "rb") as file:
             return begin(file.read(BEGINNING), options.limits)

@@ -1,8 +1,7 @@
 """Reads many files, in other processes when there is much to read.
 
-The processes are started as programs of their own rather than by multiprocessing: a script that calls ``hangview.load`` must
-not be imported again by each of them, and it is known at any moment which files a process has in hand. One that dies (out
-of memory, killed) costs only the file that killed it: the files it had are tried again one by one.
+It is known at any moment which files a process has in hand. One that dies (out of memory, killed) costs only the file that
+killed it: the files it had are tried again one by one.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ import sys
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
+from hangview.dumps import processes
+from hangview.dumps.calling_off import Cancelled
 from hangview.dumps.decode.known import Known
 from hangview.dumps.kinds import PACK
 from hangview.dumps.result import failed
@@ -45,11 +45,10 @@ FIRST_FILES = 8
 _BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space}, gentle={gentle})"
 _POLL = 0.1
 #: Threads take address space, which is limited, and a pack is read column by column.
-_POLARS = {"POLARS_MAX_THREADS": "1", "POLARS_ASYNC_THREAD_COUNT": "1"}
-
-
-class Cancelled(Exception):  # noqa: N818 - asked for
-    """Reading was called off."""
+_ALONE = {
+    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1", "POLARS_ASYNC_THREAD_COUNT": "1",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -144,21 +143,7 @@ class _Pool:
         return bool(self.workers)
 
     def _spawn(self) -> _Worker:
-        here, there = Pipe()
-        with there, contextlib.ExitStack() as unless_started:
-            unless_started.callback(here.close)
-            handle = there.fileno()
-            path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - what an empty entry means
-            process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT.format(path=path, handle=handle, space=self.space, gentle=self.gentle)],
-                pass_fds=(handle,),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **_POLARS},
-            )
-            unless_started.pop_all()
-        worker = _Worker(process, here)
+        worker = _Worker(*processes.start(_BOOT, _ALONE, space=self.space, gentle=self.gentle))
         self.stack.callback(_end, worker)
         return worker
 
@@ -213,10 +198,7 @@ class _Pool:
 
 
 def _end(worker: _Worker) -> None:
-    worker.connection.close()
-    if worker.process.poll() is None:
-        worker.process.kill()
-    worker.process.wait()
+    processes.end(worker.process, worker.connection)
 
 
 def _how(code: int | None) -> str:

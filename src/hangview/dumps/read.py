@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from hangview.dumps.bundles import Piece, Unusable, pieces
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import DAMAGED, ZEROS, NotADump, Refused
 from hangview.dumps.facts import facts_of
 from hangview.dumps.find import Found, open_regular

@@ -17,6 +17,7 @@ from hangview.tui.place import opening_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hangview.dumps.early import Early
     from hangview.dumps.heads import Heads
     from hangview.incident import Incident
     from hangview.loading import Session
@@ -72,13 +73,21 @@ class Changed(Message):
 
 
 class Looker:
-    """``post`` is called from other threads with the messages above."""
+    """``post`` is called from other threads with the messages above. ``early`` was asked for the headers already."""
 
-    def __init__(self, paths: Sequence[str], options: ReadOptions, ui: UiOptions, post: Callable[[Message], object]) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        options: ReadOptions,
+        ui: UiOptions,
+        post: Callable[[Message], object],
+        early: Early | None = None,
+    ) -> None:
         self._paths = tuple(paths)
         self._options = options
         self._ui = ui
         self._post = post
+        self._early = early
         self._ask = threading.Event()
         self._end = threading.Event()
         self._looked = threading.Event()
@@ -156,12 +165,12 @@ class Looker:
             self._looked.set()
 
     def _look(self) -> None:
-        from hangview.dumps.pool import Cancelled
+        from hangview.dumps.calling_off import Cancelled
         from hangview.loading import Session
 
         try:
             if self._session is None:
-                self._session = Session(self._paths, self._options)
+                self._session = Session(self._paths, self._options, early=self._early)
             incident = self._session.look(
                 on_progress=lambda done, total: self._tell(Progress(done, total)),
                 on_partial=lambda partial: self._tell(_made_ready(Looked(partial, final=False))),

@@ -27,6 +27,9 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
         narrate(f"{trouble}; use: hangview report {' '.join(paths)}")
         return int(Exit.USAGE)
     answer_soon()
+    from hangview.dumps.early import ask_early
+
+    early = ask_early(paths, options)  # before textual is imported: that takes as long
     drawing = drawing_for(ui)
     from hangview.tui.app import HangviewApp
     from hangview.tui.copying import state_folder
@@ -36,7 +39,7 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
     app = HangviewApp(
         paths,
         ui,
-        looker=lambda post: Looker(paths, options, ui, post),
+        looker=lambda post: Looker(paths, options, ui, post, early),
         memory=Memory(state_folder(), keeps=not ui.demo),
         **drawing,
     )

@@ -6,7 +6,7 @@ import math
 import random
 from typing import Any
 
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import BOOL_COLUMNS, ID_COLUMNS, INT_COLUMNS, NONE, Decoded
 from hangview.schema import Limits, Signature, StackFrame, Thread
 

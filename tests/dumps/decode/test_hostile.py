@@ -267,7 +267,7 @@ def test_the_limit_of_containers_grows_with_that_of_entries():
 
 SCRIPT = """
 import resource, sys
-from hangview.dumps.decode import decode
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import NotADump, Refused
 from hangview.schema import Limits
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

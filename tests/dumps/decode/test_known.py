@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hangview.dumps.decode import decode, known
+from hangview.dumps.decode import known
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decode.known import Known
 from hangview.dumps.decode.machine import Machine
 from hangview.schema import Limits

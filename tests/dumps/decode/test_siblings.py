@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hangview.dumps.decode import decode, siblings
+from hangview.dumps.decode import siblings
+from hangview.dumps.decode.dump import decode
 from hangview.dumps.decode.known import Known
 from tests.dumps.decode.sample import LIMITS, T0, check, dump, entry
 from tests.support.torch_pickle import dump_bytes

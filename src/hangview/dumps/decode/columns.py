@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hangview.dumps.decode import keys
+from hangview.dumps.decode.clean import clean_text
 from hangview.dumps.decoded import BOOL_COLUMNS, INT_COLUMNS, NONE, NotADump, Refused
 from hangview.schema import Signature, Thread
 
@@ -210,13 +211,6 @@ def _quick(table: Table, value: Any, *, nested: bool) -> int | None:
         return table.get(tuple(value))
     except TypeError:  # not what it should be
         return None
-
-
-def clean_text(text: str, key: str, longest: int) -> str:
-    """Text that can be encoded: JSON may spell halves of characters. Raises Refused if it is too long."""
-    if len(text) > longest:
-        raise Refused(f"holds a {key} of {len(text):,} characters, more than the limit of {longest:,}")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _kind(value: Any) -> str:

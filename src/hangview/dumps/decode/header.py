@@ -8,13 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps.decode import keys
-from hangview.dumps.decode.columns import clean_text
+from hangview.dumps.decode.clean import clean_text
 from hangview.dumps.decoded import NotADump, RawConfig, RawStatus, Refused
 
 if TYPE_CHECKING:
     from hangview.schema import Limits
 
 _RANK_LIST = re.compile(r"\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*-?\d{1,18}\s*", re.ASCII)
 _WRAPPING = "[](){} \t\r\n\"'"
 #: Characters of a version, or of a name inside a note.
 _SHORT = 100
@@ -134,7 +135,7 @@ def _statuses(status: Any, notes: list[str]) -> list[RawStatus]:
 
 
 def _number(value: Any) -> int | None:
-    if type(value) is str and re.fullmatch(r"\s*-?\d{1,18}\s*", value, re.ASCII):
+    if type(value) is str and _NUMBER.fullmatch(value):
         return int(value)
     return value if type(value) is int and abs(value) < 2**63 else None
 

@@ -69,7 +69,7 @@ class Reader:
 
     def _run(self) -> None:
         from hangview.compare import compare
-        from hangview.dumps.pool import Cancelled
+        from hangview.dumps.calling_off import Cancelled
 
         at = self._paths[0]
         try:
