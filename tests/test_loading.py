@@ -262,6 +262,7 @@ def test_a_file_that_cannot_be_opened_is_not_growing(job, monkeypatch):
 
 def test_parts_are_shown_while_loading_and_name_what_is_not_read_yet(tmp_path, monkeypatch):
     monkeypatch.setattr(loading, "FIRST_PART", 0)
+    monkeypatch.setattr(loading, "SHARE", 0)
     for rank in range(16):
         write(tmp_path / f"rank_{rank}", plain(16))
     parts: list[Incident] = []
@@ -271,6 +272,26 @@ def test_parts_are_shown_while_loading_and_name_what_is_not_read_yet(tmp_path, m
     assert [s.rank for s in waiting] == list(range(1, 16))
     assert {(s.kind, s.status.value) for s in waiting} == {(SourceKind.DUMP, "growing")}
     assert not any(s.reason == NOT_READ_YET for s in final.records.sources)
+
+
+def test_parts_do_not_take_the_time_that_the_rest_needs(tmp_path, monkeypatch):
+    """Each file takes a second here, and a part as many as it has files: for four times as long none is shown then."""
+    clock = [0.0]
+    monkeypatch.setattr("hangview.loading.time.monotonic", lambda: clock[0])
+    for rank in range(64):
+        write(tmp_path / f"rank_{rank}", plain(64))
+
+    def shown(part: Incident) -> None:
+        clock[0] += len(part.coverage.read)
+        parts.append(len(part.coverage.read))
+
+    def read(done: int, total: int) -> None:
+        clock[0] += 1
+
+    parts: list[int] = []
+    Session([str(tmp_path)]).look(on_progress=read, on_partial=shown)
+    # The first after 1 file takes 1 second: 4 more pass, in which 4 files are read. The next takes 5 seconds, so 20 pass.
+    assert parts == [1, 5, 25]
 
 
 def test_a_small_set_is_shown_at_once_and_not_in_parts(job):

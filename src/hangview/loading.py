@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MANY = 1_000_000
 #: Seconds after which the first part of a large set is worth showing.
 FIRST_PART = 0.7
+#: A part is shown when so many times as long as the last one took has passed since: meanwhile nobody takes what others read.
+SHARE = 4.0
 #: Seconds after which dumps are read although not all files were looked at.
 FIRST_TURN = 0.5
 
@@ -213,7 +215,7 @@ class Session:
             self._dumps.update((found.key, files) for found, files in results)
             progress.add(len(results))
             if parts.due(len(results)):
-                parts.show(self._so_far(listing))
+                parts.show(lambda: self._so_far(listing))
 
         if end is not None:
             for found in new:  # one by one: processes would still be starting when the turn is over
@@ -221,7 +223,7 @@ class Session:
                 if time.monotonic() >= end:
                     break
             if parts.shown < parts.done:
-                parts.show(self._so_far(listing))
+                parts.show(lambda: self._so_far(listing))
             return False
         read_all(new, self.options, done, cancelled, gentle=parts.tell is not None, meanwhile=_import_the_rest)
         give_back()
@@ -283,7 +285,7 @@ class Session:
             if cancelled():
                 raise Cancelled
             if parts is not None and parts.late():
-                parts.show(_analyse(logs_not_read(records), None, self.paths))
+                parts.show(lambda: _analyse(logs_not_read(records), None, self.paths))
                 parts = None
             one = found[source.path]
             scan = self._logs.get((one.key, i))
@@ -373,6 +375,7 @@ class _Parts:
         self.done = 0
         self.shown = 0
         self.begun = time.monotonic()
+        self.rested = 0.0  #: when the next may be shown
 
     def late(self) -> bool:
         """Whether somebody waits, and has for long enough."""
@@ -380,12 +383,17 @@ class _Parts:
 
     def due(self, number: int) -> bool:
         self.done += number
-        return self.done >= max(1, 2 * self.shown) and 2 * self.done <= self.total and self.late()
+        enough = self.done >= max(1, 2 * self.shown) and 2 * self.done <= self.total
+        return enough and self.late() and time.monotonic() >= self.rested
 
-    def show(self, incident: Incident) -> None:
+    def show(self, make: Callable[[], Incident]) -> None:
+        """Make an incident of what has been read so far, and show it."""
+        begun = time.monotonic()
         self.shown = self.done
         if self.tell is not None:
-            self.tell(incident)
+            self.tell(make())
+        now = time.monotonic()
+        self.rested = now + SHARE * (now - begun)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ PATIENCE = 60
 class FakeSession:
     """Answers with what the test put into ``looks``; an exception is raised, an Incident returned."""
 
-    def __init__(self, paths, options=None):
+    def __init__(self, paths, options=None, early=None):
         self.looks = list(FakeSession.coming)
 
     coming: list[object] = []  # noqa: RUF012 - set anew by each test
@@ -225,7 +225,7 @@ async def test_more_files_leave_the_answer_first_and_a_finding_gone_to_current()
 
 
 def test_headers_of_a_large_set_come_before_its_records(monkeypatch):
-    monkeypatch.setattr("hangview.dumps.pool.SMALL", 1)
+    monkeypatch.setattr("hangview.dumps.heads.SMALL", 1)
     box = Box()
     looker = Looker((str(FIXTURES / "nccl-stuck"),), ReadOptions(cache=False, workers=1), UiOptions(watch=False), box.post)
     looker.start()

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from textual.app import App
 
+from hangview.tui import prose_view
+from hangview.tui.prose import Tone, line, wrap
 from hangview.tui.prose_view import ProseView
 from tests.support import incidents
 from tests.tui.screens import screen_text, showing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.app import ComposeResult
+
     from hangview.tui.app import HangviewApp
+    from hangview.tui.prose import Line, Prose
 
 
 def stale(app: HangviewApp) -> list[str]:
@@ -40,3 +48,43 @@ async def test_every_pane_that_comes_back_holds_what_is_true_by_then(small, betw
         await pilot.resize_terminal(160, 48)
         await pilot.pause()
         assert stale(app) == []
+
+
+async def test_what_is_hidden_is_not_wrapped(monkeypatch):
+    """It has no width, so each character would be a row of its own: half a second for the lists of a thousand ranks."""
+    widths: list[int] = []
+
+    def wrap_and_see(prose: Iterable[Line], width: int) -> list[Line]:
+        widths.append(width)
+        return wrap(prose, width)
+
+    monkeypatch.setattr(prose_view, "wrap", wrap_and_see)
+    async with showing(incidents.eight_in_five_groups(), (80, 24)) as (app, pilot):
+        assert any(not view.size.width for view in app.main.query(ProseView))
+        app.main.show_all()
+        await pilot.press("4")
+    assert widths
+    assert min(widths) > 10
+
+
+async def test_a_pane_that_is_hidden_keeps_its_place():
+    class Hiding(App[None]):
+        def compose(self) -> ComposeResult:
+            yield ProseView()
+
+    def lines(number: int) -> Prose:
+        return tuple(line((f"line {at}", Tone.PLAIN)) for at in range(number))
+
+    async with Hiding().run_test(size=(40, 10)) as pilot:
+        view = pilot.app.query_one(ProseView)
+        view.show(lines(30))
+        view.scroll_to_row(12)
+        view.display = False
+        await pilot.pause()
+        assert not view.size.width
+        view.show(lines(40), top=False)
+        view.display = True
+        await pilot.pause()
+        assert view.topmost == 12
+        view.show(lines(15), top=False)
+        assert view.topmost == 5  # ten rows are in sight

@@ -71,8 +71,10 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def laid(self) -> list[Line]:
-        """The rows at the present width."""
-        width = max(1, self.size.width)
+        """The rows at the present width; none while it is hidden, and has no width to wrap them to."""
+        width = self.size.width
+        if width == 0:
+            return []
         if self._laid is None or self._laid[0] != width:
             self._laid = (width, self._lay(self._spelled(self.prose), width))
         return self._laid[1]
@@ -124,8 +126,8 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         self.scroll_to_row(self.topmost)
 
     def _lowest(self) -> int:
-        """The row at the top where the last one is at the bottom."""
-        return max(0, len(self.laid()) - max(1, self.size.height))
+        """The row at the top where the last one is at the bottom. While it is hidden nobody knows: it stays where it was."""
+        return max(0, len(self.laid()) - max(1, self.size.height)) if self.size.width else self.topmost
 
     def scroll_to_row(self, row: int) -> None:
         top = clamp(row, 0, self._lowest())
@@ -262,10 +264,10 @@ class ChoiceView(ProseView, inherit_bindings=False):
     def _show_chosen(self) -> None:
         """Scroll as little as needed for the whole item to be in sight, its first row at least; above it stand whole items.
         Nothing while it is hidden: it has no rows then, and looks again when it is shown."""
-        self.laid()
         height = self.size.height
         if not self.choices or height == 0:
             return
+        self.laid()
         first, end = self._starts[self.chosen], self._starts[self.chosen + 1]
         top = self.topmost
         if end > top + height:
