@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview import loading
+from hangview import loading, telling
 from hangview.dumps import pool, shelf, worker
 from hangview.dumps.calling_off import Cancelled
 from hangview.incident import Incident
@@ -261,8 +261,8 @@ def test_a_file_that_cannot_be_opened_is_not_growing(job, monkeypatch):
 
 
 def test_parts_are_shown_while_loading_and_name_what_is_not_read_yet(tmp_path, monkeypatch):
-    monkeypatch.setattr(loading, "FIRST_PART", 0)
-    monkeypatch.setattr(loading, "SHARE", 0)
+    monkeypatch.setattr(telling, "FIRST_PART", 0)
+    monkeypatch.setattr(telling, "SHARE", 0)
     for rank in range(16):
         write(tmp_path / f"rank_{rank}", plain(16))
     parts: list[Incident] = []
@@ -277,7 +277,7 @@ def test_parts_are_shown_while_loading_and_name_what_is_not_read_yet(tmp_path, m
 def test_parts_do_not_take_the_time_that_the_rest_needs(tmp_path, monkeypatch):
     """Each file takes a second here, and a part as many as it has files: for four times as long none is shown then."""
     clock = [0.0]
-    monkeypatch.setattr("hangview.loading.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("hangview.telling.time.monotonic", lambda: clock[0])
     for rank in range(64):
         write(tmp_path / f"rank_{rank}", plain(64))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hangview.log_sources import log_source, logs_not_read, logs_of_other_attempts, set_aside, with_logs
 from hangview.schema import NOT_READ_YET, ReadOptions, SourceKind, SourceStatus
+from hangview.telling import Parts, Progress
 from hangview.text import count, lasted, size
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
 #: Entries from which on the cache is written while the ranks are aligned: side by side both take a tenth more memory, one after
 #: the other up to a second more.
 MANY = 1_000_000
-#: Seconds after which the first part of a large set is worth showing.
-FIRST_PART = 0.7
-#: A part is shown when so many times as long as the last one took has passed since: meanwhile nobody takes what others read.
-SHARE = 4.0
 #: Seconds after which dumps are read although not all files were looked at.
 FIRST_TURN = 0.5
 
@@ -121,8 +118,8 @@ class Session:
 
         cancelled = cancelled or _never
         fresh = not self._dumps
-        parts = _Parts(on_partial)
-        progress = _Progress(on_progress)
+        parts = Parts(on_partial)
+        progress = Progress(on_progress)
         with _no_collection():
             if listing is None:
                 search = Search(self.paths, self.options)
@@ -164,7 +161,7 @@ class Session:
         if heads is not None:
             tell(heads)
 
-    def _look_by_turns(self, search: Search, progress: _Progress, parts: _Parts, cancelled: Callable[[], bool]) -> None:
+    def _look_by_turns(self, search: Search, progress: Progress, parts: Parts, cancelled: Callable[[], bool]) -> None:
         """Look at the files. On a slow file system that takes long: then look and read by turns, each twice as long as before.
 
         So there is something to show long before all was looked at, and no more than half of the time goes into reading dumps
@@ -184,8 +181,8 @@ class Session:
     def _read(
         self,
         listing: Listing,
-        progress: _Progress,
-        parts: _Parts,
+        progress: Progress,
+        parts: Parts,
         cancelled: Callable[[], bool],
         *,
         fresh: bool = False,
@@ -268,8 +265,8 @@ class Session:
         self,
         records: Records,
         files: Sequence[Found],
-        progress: _Progress,
-        parts: _Parts | None,
+        progress: Progress,
+        parts: Parts | None,
         cancelled: Callable[[], bool],
     ) -> tuple[Records, LogEvidence | None]:
         from hangview.dumps.calling_off import Cancelled
@@ -347,53 +344,6 @@ def _analyse(records: Records, logs: LogEvidence | None, paths: tuple[str, ...])
     from hangview.engine.analyse import analyse
 
     return analyse(records, logs, paths)
-
-
-class _Progress:
-    def __init__(self, tell: Callable[[int, int], None] | None) -> None:
-        self.done = 0
-        self.total = 0
-        self.tell = tell
-
-    def start(self, done: int, total: int) -> None:
-        self.done = 0
-        self.total = total
-        self.add(done)
-
-    def add(self, number: int) -> None:
-        self.done += number
-        if self.tell is not None and number:
-            self.tell(min(self.done, self.total), self.total)
-
-
-class _Parts:
-    """When to show what has been read so far: soon, then at doubling counts; not shortly before the end."""
-
-    def __init__(self, tell: Callable[[Incident], None] | None) -> None:
-        self.tell = tell
-        self.total = 0
-        self.done = 0
-        self.shown = 0
-        self.begun = time.monotonic()
-        self.rested = 0.0  #: when the next may be shown
-
-    def late(self) -> bool:
-        """Whether somebody waits, and has for long enough."""
-        return self.tell is not None and time.monotonic() - self.begun >= FIRST_PART
-
-    def due(self, number: int) -> bool:
-        self.done += number
-        enough = self.done >= max(1, 2 * self.shown) and 2 * self.done <= self.total
-        return enough and self.late() and time.monotonic() >= self.rested
-
-    def show(self, make: Callable[[], Incident]) -> None:
-        """Make an incident of what has been read so far, and show it."""
-        begun = time.monotonic()
-        self.shown = self.done
-        if self.tell is not None:
-            self.tell(make())
-        now = time.monotonic()
-        self.rested = now + SHARE * (now - begun)
 
 
 @contextmanager

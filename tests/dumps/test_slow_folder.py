@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hangview import loading
+from hangview import loading, telling
 from hangview.dumps.calling_off import Cancelled
 from hangview.incident import Incident
 from hangview.loading import Session
@@ -73,7 +73,8 @@ class SlowDisk:
         monkeypatch.setattr(os, "scandir", entries)
         for name in ("stat", "lstat", "open"):
             monkeypatch.setattr(os, name, self.slowed(getattr(os, name)))
-        monkeypatch.setattr(loading, "time", SimpleNamespace(monotonic=lambda: self.now))
+        for room in (loading, telling):
+            monkeypatch.setattr(room, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def ask(self, path) -> None:
         path = "" if isinstance(path, int) else os.fspath(path)
