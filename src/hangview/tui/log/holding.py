@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.screen import Screen
-
 from hangview.text import size as size_text
 from hangview.tui.actions import show_key
 from hangview.tui.live import live_keys
@@ -16,7 +14,7 @@ from hangview.tui.log.view import LogView
 from hangview.tui.log.window import EMPTY, grown_above, grown_below, index_at
 from hangview.tui.log.words import head_line, status_words, trouble, why_line
 from hangview.tui.main.panes import SingleLine
-from hangview.tui.main.prompt import Prompt
+from hangview.tui.main.prompt import Prompt, Prompted
 from hangview.tui.prose import Line, Tone, line, shorten_to
 from hangview.tui.prose_view import ProseView
 from hangview.tui.saying import Saying
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 PATIENCE = 0.5
 
 
-class HoldingScreen(Saying, Screen[None], inherit_bindings=False):
+class HoldingScreen(Saying, Prompted, inherit_bindings=False):
     """One rank's logs, one at a time."""
 
     AUTO_FOCUS = ""

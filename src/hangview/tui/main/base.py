@@ -15,7 +15,7 @@ from hangview.tui.layout import Layout, plan, too_small
 from hangview.tui.live import live_keys
 from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import KeyLine, Pane, SingleLine
-from hangview.tui.main.prompt import Prompt
+from hangview.tui.main.prompt import Prompt, Prompted
 from hangview.tui.place import Place
 from hangview.tui.prose import Tone, line
 from hangview.tui.prose_view import ChoiceView, ProseView
@@ -41,7 +41,7 @@ REST = 0.04
 CENTERS = ("grid", "findings", "waits", "text")
 
 
-class BaseScreen(PanedScreen, inherit_bindings=False):
+class BaseScreen(Prompted, PanedScreen, inherit_bindings=False):
     """``center`` says which view stands in the middle, ``level`` how far down the details are, ``following`` that nobody has
     touched a key yet, so that the cursor may go to the lead when there is one."""
 
@@ -183,7 +183,7 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
         if not layout.fits:
             view.show((line((f"{too_small(width, height)}; hangview report needs no screen", Tone.LEAD)),))
         for name in ("main", "bottom", "status", "keys"):
-            shown = layout.middle if name == "main" else layout.bottom > 0 if name == "bottom" else True
+            shown = {"main": layout.middle, "bottom": layout.bottom > 0, "keys": not self.asks}.get(name, True)
             self.query_one(f"#{name}").display = layout.fits and shown
         self._show_sides(layout)
         self.query_one("#bottom").styles.height = layout.bottom
@@ -196,8 +196,8 @@ class BaseScreen(PanedScreen, inherit_bindings=False):
     def _focus_in_sight(self) -> None:
         """Keys never go to a pane that is out of sight, whatever took it away: those would do what nobody sees."""
         focused = self.focused
-        hidden = isinstance(focused, ProseView) and not (isinstance(focused.parent, Pane) and focused.parent.display)
-        if hidden and focused is not None and focused.parent is not None and self.arranged is not None and self.arranged.fits:
+        around = focused.ancestors_with_self if isinstance(focused, ProseView) else ()
+        if any(not each.display for each in around) and self.arranged is not None and self.arranged.fits:
             self.query_one(f"#{self.center}").focus()
 
     def _show_sides(self, layout: Layout) -> None:

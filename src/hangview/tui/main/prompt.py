@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from hangview.tui.actions import Where
@@ -15,6 +16,7 @@ from hangview.tui.typed_line import TypedLine
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.widget import Widget
 
 
 class Prompt(Horizontal, inherit_bindings=False):
@@ -62,3 +64,19 @@ class Prompt(Horizontal, inherit_bindings=False):
     def _answer(self, text: str | None) -> None:
         self.display = False
         self.post_message(self.Answered(self.purpose, text))
+
+
+class Prompted(Screen[None], inherit_bindings=False):
+    """A screen whose prompt, while it is shown, has the focus: whatever comes of itself and whatever is clicked at, keys go on
+    into the prompt, and none of them is taken as a command."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the prompt is shown."""
+        return any(prompt.display for prompt in self.query(Prompt))
+
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        asking = next((prompt.input for prompt in self.query(Prompt) if prompt.display), None)
+        leaves = widget is None and not self.app.app_focus  # the terminal lost the focus: textual gives it back
+        if asking is None or widget is asking or leaves:
+            super().set_focus(widget, scroll_visible, from_app_focus)

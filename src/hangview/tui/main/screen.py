@@ -52,6 +52,8 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         self.center = "grid"
         if self.incident is not None:
             self.show_middle(self.incident)
+        elif self.heads is not None:
+            self.waiting_for_calls, self.center = True, "text"
         self._focus(self.center)
 
     def _focus(self, name: str) -> None:

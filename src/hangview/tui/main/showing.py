@@ -59,9 +59,12 @@ class ShowingScreen(AboutScreen, inherit_bindings=True):
     def begin(self, heads: Heads) -> None:
         """Show what the dumps' headers say, as long as there is no incident."""
         if self.incident is None:
-            self.heads, self.waiting_for_calls, self.center = heads, True, "text"
+            self.heads = heads
+            if self.center == "grid":  # what was gone to meanwhile stays
+                self.waiting_for_calls, self.center = True, "text"
             self.show_all()
-            self.prose("text").focus()
+            if self.center == "text" and self.focused in (None, self.grid):
+                self.prose("text").focus()
 
     def take(self, incident: Incident, *, final: bool) -> None:
         """Show ``incident`` instead of the one before. The cursor stays on its cell unless nobody has touched a key yet."""
@@ -216,9 +219,11 @@ class ShowingScreen(AboutScreen, inherit_bindings=True):
         elif self.waiting_for_calls and self.grid.plane is not None:
             self.waiting_for_calls = False
             if self.center == "text":
+                reads = self.focused in (None, self.prose("text"))
                 self.center = "grid"
                 self.share_out()
-                self.grid.focus()
+                if reads:
+                    self.grid.focus()
         elif self.center == "text":
             self.show_files(incident)
 
