@@ -108,7 +108,8 @@ class GroupStatus:
 
     ``name`` is None when no entry ties the local ``pg_id`` to a group name. A counter is None when the producer's
     number cannot be compared with sequence numbers (gloo counts operations, nccl mixes in P2P) or was never set (-1 is
-    kept as -1: "none yet").
+    kept as -1: "none yet"). ``beyond``: the rank says that it requested calls of which its whole dump has no record, in a group
+    where the counters of other ranks agree with their records: one of the two is wrong.
     """
 
     source: int
@@ -119,6 +120,7 @@ class GroupStatus:
     started: int | None
     completed: int | None
     raw: tuple[int | None, int | None, int | None] = (None, None, None)  #: as written: enqueued, started, completed
+    beyond: bool = False
 
 
 #: Families of operations of which no member completes before every member has requested: completion of one proves the request

@@ -9,7 +9,7 @@ are used only where the group's own records agree with them on some rank and con
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -95,7 +95,7 @@ def read_counters(
         for pg_id, group in own_names.items():
             known = members[source].get(group)
             keys[source, pg_id] = (group, None if known is None else sets[known.ranks])
-    trusted = _comparable(counted, found, labels, keys)
+    trusted, beyond = _comparable(counted, found, labels, keys)
     out = []
     for c in counted:
         for status in c.statuses:
@@ -104,7 +104,8 @@ def read_counters(
             given = None if name is None else members[c.source].get(name)
             desc = labels[stand.label][1] if stand is not None else given.desc if given is not None else None
             fits = name is not None and keys[c.source, status.pg_id] in trusted
-            out.append(_status(c, status, name, desc, comparable=fits))
+            says_more = (c.source, status.pg_id) in beyond and not fits
+            out.append(replace(_status(c, status, name, desc, comparable=fits), beyond=says_more))
     return tuple(out)
 
 
@@ -164,10 +165,13 @@ def _comparable(
     found: Mapping[tuple[int, int], _Stand],
     labels: Sequence[tuple[str, str]],
     keys: Mapping[tuple[int, int], Key],
-) -> set[Key]:
-    """Groups whose counters count what ``collective_seq_id`` counts."""
+) -> tuple[set[Key], set[tuple[int, int]]]:
+    """Groups whose counters count what ``collective_seq_id`` counts; and the (source, pg_id) that say more than they recorded
+    where another rank of the group says what it recorded."""
     agree: set[Key] = set()
     against: set[Key] = set()
+    mixed: set[Key] = set()
+    more: dict[tuple[int, int], Key] = {}
     for c in counted:
         for status in c.statuses:
             key, stand = keys.get((c.source, status.pg_id)), found.get((c.source, status.pg_id))
@@ -175,16 +179,19 @@ def _comparable(
                 continue
             enqueued, completed = (_in_seqs(value, c.producer) for value in (status.enqueued, status.completed))
             if stand.p2p or PIPELINE.search(labels[stand.label][1]) or c.producer is None:
-                against.add(key)
+                mixed.add(key)
             elif enqueued is None or stand.newest is None:
                 continue
             elif abs(enqueued - stand.newest) <= 1:
                 agree.add(key)  # one ahead is a call whose launch has not returned yet (nccl)
-            elif enqueued < stand.newest or not (c.cut or c.only_active):
+            elif enqueued < stand.newest:
                 against.add(key)
+            elif not (c.cut or c.only_active):
+                against.add(key)
+                more[c.source, status.pg_id] = key
             elif not c.cut and (completed or 0) > stand.newest:
                 against.add(key)  # what an only-active dump holds is unfinished
-    return agree - against
+    return agree - against - mixed, {place for place, key in more.items() if key in agree - mixed}
 
 
 def _in_seqs(value: int | None, producer: Producer | None) -> int | None:

@@ -33,8 +33,9 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     entries = readings.read(records, grouping)
     names = readings.families(records)
     calls = calls_room.line_up(records, entries, names)
-    known = windows.windows(records, grouping, calls, entries)
     traffic = p2p.traffic(records, grouping.groups, entries)
+    early = p2p.sent_later(records, grouping.groups, traffic)
+    known = windows.windows(records, grouping, calls, entries, early)
     if logs is not None:
         from hangview.engine import bylog  # without logs all that reads them takes longer to import than a small set to analyse
         from hangview.logs import judge

@@ -58,6 +58,7 @@ class LaneEnd:
     done: int = 0  #: how many are over
     open: tuple[Request, ...] = ()
     newest_p2p: int | None = None  #: newest p2p_seq of this rank in the group, by entries
+    oldest_p2p: int | None = None  #: the oldest one of which it has a record
     last_done_ns: int | None = None
     from_start: bool = False  #: the rank's records go back to the first one
     before: int = 0  #: so many of the lane's numbers are older than this rank's records
@@ -136,7 +137,9 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
             number=pl.col("number") + pl.col("before").fill_null(0)
         )
     any_source = set(rows.filter(~pl.col("sends") & pl.col("src").is_null())["rank"].to_list())
-    newest = {(g, r): n for g, r, n in rows.group_by("group", "rank").agg(pl.col("p2p_seq").max()).iter_rows()}
+    spans = rows.group_by("group", "rank").agg(oldest=pl.col("p2p_seq").min(), newest=pl.col("p2p_seq").max())
+    oldest = {(g, r): o for g, r, o, _ in spans.iter_rows()}
+    newest = {(g, r): n for g, r, _, n in spans.iter_rows()}
     ends: dict[tuple[int, int, int, bool], LaneEnd] = {}
     still: dict[tuple[int, int, int, bool], list[Request]] = {}
     for row in _held(records, paired.filter("open"), entries).sort("rank", "position").iter_rows(named=True):
@@ -158,13 +161,16 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
             done,
             tuple(still.get((group, src, dst, sends), ())),
             newest.get((group, rank)),
+            oldest.get((group, rank)),
             last_done,
             (group, rank) in whole,
             before.get((group, src, dst, sends), 0),
         )
 
     def empty(group: int, rank: int) -> LaneEnd:
-        return LaneEnd(rank, newest_p2p=newest.get((group, rank)), from_start=(group, rank) in whole)
+        return LaneEnd(
+            rank, newest_p2p=newest.get((group, rank)), oldest_p2p=oldest.get((group, rank)), from_start=(group, rank) in whole
+        )
 
     lanes = {}
     for group, src, dst in sorted({key[:3] for key in ends}):
@@ -180,6 +186,31 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
         )  # fmt: skip
     known = [key for key, lane in lanes.items() if lane.paired and lane.judged]
     return Traffic(lanes, paired, uneven(records, paired, known))
+
+
+def sent_later(records: Records, groups: tuple[Group, ...], traffic: Traffic) -> frozenset[int]:
+    """Ranks whose dump ends before a send of theirs that its receiver completed: it was written before that.
+
+    A receive is not completed before its send was made. Which send that was is known by its number where both ends count alike
+    (``paired``), and by ``p2p_seq`` in a group of two. Dumps that leave completed entries out, or were read in part, show
+    nothing of the kind.
+    """
+    silent = {s.rank for s in records.sources if s.usable and (s.only_active or s.partial)}
+    got = traffic.rows.filter(~pl.col("sends") & (pl.col("reading") == int(CellState.COMPLETED))) if traffic.lanes else None
+    if got is None:
+        return frozenset()
+    newest = got.group_by("group", "src", "dst").agg(number=pl.col("number").max(), p2p_seq=pl.col("p2p_seq").max())
+    out = set()
+    for group, src, dst, number, p2p_seq in newest.iter_rows():
+        lane = traffic.lanes[group, src, dst]
+        if src in silent or not lane.judged:
+            continue
+        mine = lane.send
+        by_seq = len(groups[group].ranks) == 2 and p2p_seq is not None and mine.newest_p2p is not None
+        by_number = lane.paired and mine.count > 0 and mine.newest < number
+        if by_number or (by_seq and (mine.newest_p2p or 0) < p2p_seq):
+            out.add(src)
+    return frozenset(out)
 
 
 def _begun(records: Records, rows: pl.DataFrame, torn_too: frozenset[Member]) -> frozenset[Member]:

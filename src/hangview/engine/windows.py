@@ -66,11 +66,13 @@ class Window:
 Windows = dict[tuple[int, int], Window]
 
 
-def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.DataFrame) -> Windows:
-    """Windows of all members of all groups, keyed by (group, rank)."""
+def windows(
+    records: Records, grouping: Grouping, calls: Calls, entries: pl.DataFrame, early: frozenset[int] = frozenset()
+) -> Windows:
+    """Windows of all members of all groups, keyed by (group, rank). ``early``: ranks whose dump is known to be older."""
     sources = {s.rank: i for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
     seen = _from_entries(calls)
-    counters = _from_counters(records, grouping)
+    counters, beyond = _from_counters(records, grouping)
     libraries = _libraries(records, entries)
     idle = _idle(records)
     naming = {source for source, _ in grouping.configured}
@@ -87,12 +89,12 @@ def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.Data
                 absent = source in naming and (source, group.id) not in grouping.configured
                 out[group.id, rank] = _unrecorded(group.id, rank, source, records.sources[source], libraries, absent=absent)
             else:
-                out[group.id, rank] = _window(
-                    group.id, rank, source, records.sources[source], row, counter, idle=source in idle
-                )
+                window = _window(group.id, rank, source, records.sources[source], row, counter, idle=source in idle)
+                told = beyond.get((group.id, rank))
+                out[group.id, rank] = window if told is None else _in_doubt(window, told)
     loose = {g.id for g in grouping.groups if g.inferred and g.desc != DEFAULT_DESC}
     holey = frozenset(i for i, s in enumerate(records.sources) if s.only_active)
-    return _older_dumps(out, calls, loose, holey)
+    return _older_dumps(out, calls, loose, holey, early)
 
 
 def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
@@ -117,20 +119,23 @@ def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:
     return {(r["group"], r["rank"]): r for r in table.iter_rows(named=True)}
 
 
-def _from_counters(records: Records, grouping: Grouping) -> dict[tuple[int, int], GroupStatus]:
-    """Counters that can be compared with sequence numbers, by (group, rank)."""
+def _from_counters(
+    records: Records, grouping: Grouping
+) -> tuple[dict[tuple[int, int], GroupStatus], dict[tuple[int, int], GroupStatus]]:
+    """Counters that can be compared with sequence numbers, by (group, rank), and those that say more than was recorded."""
     by_name: dict[str, list[tuple[int, frozenset[int]]]] = defaultdict(list)
     for group in grouping.groups:
         by_name[group.name].append((group.id, frozenset(group.ranks)))
-    out = {}
+    out: dict[tuple[int, int], GroupStatus] = {}
+    beyond: dict[tuple[int, int], GroupStatus] = {}
     for status in records.statuses:
         rank = records.sources[status.source].rank
-        if status.name is None or status.enqueued is None or rank is None:
+        if status.name is None or rank is None or (status.enqueued is None and not status.beyond):
             continue
         homes = [g for g, members in by_name.get(status.name, ()) if rank in members]
         if len(homes) == 1:
-            out[homes[0], rank] = status
-    return out
+            (beyond if status.beyond else out)[homes[0], rank] = status
+    return out, beyond
 
 
 def _idle(records: Records) -> frozenset[int]:
@@ -204,6 +209,14 @@ def _window(
     )  # fmt: skip
 
 
+def _in_doubt(window: Window, told: GroupStatus) -> Window:
+    """The same where the rank's counters say that it went further: what was requested beyond its records is not known."""
+    if window.above is not CellState.NOT_REQUESTED:
+        return window
+    reason = f"its counters say that it requested {told.raw[0]} here, its newest entry is {window.newest}: one of them is wrong"
+    return replace(window, above=CellState.NOT_RECORDED, reason=reason)
+
+
 def _nothing(group: int, rank: int, source: int | None, state: CellState, reason: str) -> Window:
     return Window(group, rank, source, None, None, "nothing", None, None, None, None, state, state, state, reason)
 
@@ -250,7 +263,9 @@ def why_no_dump(records: Records, rank: int) -> str:
     return "no dump file of this rank was found"
 
 
-def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int]) -> Windows:
+def _older_dumps(
+    found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int], early: frozenset[int]
+) -> Windows:
     """Take back "not requested" where the dump is older than what the others completed with that rank.
 
     A completed call of the kind that needs every member (schema.FULL) proves that each member had requested it. A member
@@ -266,7 +281,7 @@ def _older_dumps(found: Windows, calls: Calls, inferred: set[int], only_active: 
             behind[group].append(window)
     apart = {group for group in inferred if len({window.open_seq is None for window in behind[group]}) > 1}
     stale = {(window.rank, window.newest == 0) for group, late in behind.items() if group not in apart for window in late}
-    older = {rank for rank, never in stale if not never}
+    older = {rank for rank, never in stale if not never} | early
     silent = {rank for rank, never in stale if never} - older
     out = {}
     for key, window in found.items():

@@ -40,7 +40,7 @@ def place_of(incident: Incident, finding: Finding) -> Place | None:
     lane = lane_at(incident, finding.group, finding.lane)
     if lane is None:
         return None
-    seq = finding.seq if finding.seq is not None else lane.divergence if lane.divergence is not None else lane.front
+    seq = _seq_in(lane, finding)
     members = ranks_of(incident, finding.group, finding.lane)
     rank = next((rank for rank in (*finding.ranks, *finding.others) if rank in members), members[0] if members else 0)
     return Place(finding.group, finding.lane, seq, rank)
@@ -53,9 +53,14 @@ def findings_by_call(incident: Incident) -> dict[tuple[int, str, int], list[int]
     for number, finding in enumerate(incident.findings):
         lane = lanes.get((finding.group, finding.lane)) if finding.group is not None and finding.lane is not None else None
         if lane is not None:
-            seq = finding.seq if finding.seq is not None else lane.divergence if lane.divergence is not None else lane.front
-            found[lane.group, lane.lane, seq].append(number)
+            found[lane.group, lane.lane, _seq_in(lane, finding)].append(number)
     return dict(found)
+
+
+def _seq_in(lane: Lane, finding: Finding) -> int:
+    """The finding's number as far as the grid has a column for it, else its lane's divergence, else the lane's newest."""
+    seq = finding.seq if finding.seq is not None else lane.divergence if lane.divergence is not None else lane.front
+    return min(max(seq, lane.first), lane.front)
 
 
 def opening_of(incident: Incident, lane: Lane) -> Place:

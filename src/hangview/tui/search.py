@@ -165,6 +165,30 @@ def _ranks_on(incident: Incident, text: str) -> set[int]:
     return set().union(*found)
 
 
+def rank_typed(typed: str) -> int | None:
+    """The rank of ``rank 37`` or ``37``; None for anything else."""
+    word = typed.strip()
+    told = word if word.isascii() and word.isdigit() else terms_of(typed).get("rank", "") if len(terms_of(typed)) == 1 else ""
+    return int(told) if told else None
+
+
+def rankless(incident: Incident, typed: str, key: str) -> tuple[str, ...]:
+    """Of a rank that the files know and that has no row in any lane: that no dump has a record of it, and what there is of it
+    (``key`` opens its log), in forms that get shorter. Empty for what is no such rank."""
+    rank = rank_typed(typed)
+    logs = incident.logs
+    known = {*incident.coverage.expected, *(logs.ranks if logs is not None else ())}
+    if rank is None or rank not in known:
+        return ()
+    if rank in incident.coverage.read:
+        return (f"rank {rank} has a dump, and no row here: its dump is in no group that is listed",)
+    none = f"rank {rank} has no record in the dumps"
+    if logs is None or rank not in logs.ranks:
+        why = incident.coverage.missing.get(rank, "")
+        return (f"{none} and no log names it: {why}" if why else f"{none} and no log names it", none)
+    return (f"{none}, so no row in the grid: {key} opens its log", f"{none}: {key} opens its log")
+
+
 def _hosts(incident: Incident, text: str) -> list[Place]:
     """Each rank of the hosts once, at the first of its places."""
     places = (_rank(incident, rank) for rank in sorted(_ranks_on(incident, text)))

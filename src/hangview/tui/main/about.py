@@ -73,6 +73,7 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
 
     def _on_cursor(self) -> None:
         """In the same turn of the loop as the key: status and map; the call pane when the cursor rests."""
+        self.sought = None
         self.show_status()
         if self.grid_is_at() != self.grid_at:
             self.show_banner()

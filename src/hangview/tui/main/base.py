@@ -71,6 +71,7 @@ class BaseScreen(Prompted, PanedScreen, inherit_bindings=False):
         self.news = False  #: the files said more, and the next step goes to the first finding
         self.hits: list[Place] = []
         self.hit_at = -1
+        self.sought: int | None = None  #: a rank that was searched for and has no row in any lane: its log is what there is
         self.trail = Trail()
         self.lane_key = (0, COLLECTIVE)
         self.filter_text = ""

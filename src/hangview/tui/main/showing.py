@@ -124,7 +124,7 @@ class ShowingScreen(AboutScreen, inherit_bindings=True):
         the finding there becomes the current one."""
         if self.incident is None:
             return
-        here = self.place
+        here, self.sought = self.place, None
         if jump and here is not None:
             self.trail.jump(here, place)
         self.origin, self.center = "", "grid"

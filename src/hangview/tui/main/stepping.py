@@ -11,7 +11,7 @@ from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.refusing import in_grid, no_incident
 from hangview.tui.main.showing import ShowingScreen
 from hangview.tui.place import Place, place_of
-from hangview.tui.search import filtered_ranks, search
+from hangview.tui.search import filtered_ranks, rank_typed, rankless, search
 from hangview.tui.text.finding import no_findings
 
 if TYPE_CHECKING:
@@ -182,10 +182,13 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
             return
         place = self.place or Place(*self.lane_key, 0, 0)
         found = search(self.incident, typed, place)
-        self.hits, self.hit_at = found, 0 if found else -1
+        self.hits, self.hit_at, self.sought = found, 0 if found else -1, None
         self.share_out()  # the key line names what the keys step through
         if not typed.strip():
             self.show_status()
+        elif not found and (told := rankless(self.incident, typed, self.key("open_log"))):
+            self.sought = rank_typed(typed)
+            self.say(told)
         elif not found:
             self.say(f"not found: {typed.strip()} · rank, seq, group, op, func, host or any text: {self.key('help')}")
         else:
