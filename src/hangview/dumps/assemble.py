@@ -57,8 +57,9 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     first = len(logs)
     lists: dict[tuple[int, ...], tuple[int, ...]] = {}
     configs = {i: _configs(first + i, places[i], library, replica, lists) for i in usable}
+    finished = any(_both(places[i])[1].completed for i in usable)
     for i in usable:
-        sources[i] = describe(sources[i], places[i], library)
+        sources[i] = describe(sources[i], places[i], library, finished=finished)
     built = _build(places, usable, first)
     starts = _starts(places, sources, usable, first, built, configs, options)
     sources = _with_starts(sources, places, starts)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hangview.dumps.decoded import DAMAGED
+from hangview.dumps.facts import flags, ints
 from hangview.dumps.kinds import PACK, says_dump, strip_suffixes
 from hangview.dumps.names import BY_NAME, Named, attempt_of, name_files, shape
 from hangview.dumps.worlds import worlds
-from hangview.producers import Completion
+from hangview.producers import Completion, Counters
 from hangview.schema import Source, SourceKind, SourceStatus
 from hangview.text import count, escape
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.facts import Facts
     from hangview.dumps.result import FileRead
+    from hangview.producers import Producer
     from hangview.schema import ReadOptions
 
 _NO_RANK = "no rank in its name, and nothing inside tells it: --prefix or --rank-regex can"
@@ -157,12 +159,12 @@ def common_library(facts: Iterable[Facts | None]) -> str | None:
     return min(tally, key=lambda name: (-tally[name], name)) if tally else None
 
 
-def describe(source: Source, place: Place, library: str | None) -> Source:
-    """Everything that is known of a decoded file from itself."""
+def describe(source: Source, place: Place, library: str | None, *, finished: bool = False) -> Source:
+    """Everything that is known of a decoded file from itself. ``finished``: some dump beside it holds finished calls."""
     decoded, facts = place.decoded, place.facts
     if decoded is None or facts is None:
         return source
-    only_active = _only_active(decoded, facts, library)
+    only_active = _only_active(decoded, facts, library, finished=finished)
     return replace(
         source,
         producer=facts.library,
@@ -177,11 +179,13 @@ def describe(source: Source, place: Place, library: str | None) -> Source:
     )
 
 
-def _only_active(decoded: Decoded, facts: Facts, library: str | None) -> bool:
+def _only_active(decoded: Decoded, facts: Facts, library: str | None, *, finished: bool) -> bool:
     """Whether completed entries were left out when it was written.
 
     Record ids then have holes; or no entry says completed while the counters do (of a recorder that records completion); or
-    there is no entry although something was requested.
+    there is no entry although something was requested. Without holes a ring buffer may hold nothing but unfinished calls: so it
+    is where the first record is there, where the counters know of an unfinished call that is not, and where other dumps of the
+    job hold finished ones.
     """
     if not decoded.complete and decoded.count == 0:
         return False
@@ -190,8 +194,27 @@ def _only_active(decoded: Decoded, facts: Facts, library: str | None) -> bool:
     producer = facts.producer(library)
     if producer is None or producer.completion is Completion.RETIRED:
         return False
+    if facts.holes:
+        return True
     done = any(status.completed is not None and status.completed >= 0 for status in decoded.statuses)
-    return facts.holes or (done and not facts.completed and decoded.complete)
+    if finished or not done or facts.completed or not decoded.complete or facts.first_record == 0:
+        return False
+    return not _unfinished_lost(decoded, producer)
+
+
+def _unfinished_lost(decoded: Decoded, producer: Producer) -> bool:
+    """Whether a group's oldest record is newer than the first call that its counters say is unfinished."""
+    if producer.counters is not Counters.SEQ:
+        return False
+    group, seq = ints(decoded, "pg_id"), ints(decoded, "seq")
+    paired = flags(decoded, "is_p2p") | (ints(decoded, "p2p_seq") > 0)  # counted along where there are such
+    for status in decoded.statuses:
+        mine = group == status.pg_id
+        if status.completed is None or status.completed < 0 or not mine.any() or paired[mine].any():
+            continue
+        if seq[mine].min() > status.completed + 1:
+            return True
+    return False
 
 
 def _notes(decoded: Decoded, facts: Facts, library: str | None, *, only_active: bool) -> Iterable[str]:

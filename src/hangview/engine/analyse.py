@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine import calls as calls_room
-from hangview.engine import callsites, clocks, findings, groups, p2p, readings, stalls, unrecorded, waits, windows
+from hangview.engine import (
+    callsites,
+    clocks,
+    findings,
+    groups,
+    overwritten,
+    p2p,
+    readings,
+    recorders,
+    stalls,
+    uncompared,
+    unrecorded,
+    waits,
+    windows,
+)
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.schema import SourceKind, SourceStatus
@@ -30,7 +44,7 @@ if TYPE_CHECKING:
 def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[str] = ()) -> Incident:
     """Line the ranks up, find the first disagreement of every group, and where the waiting ends."""
     grouping = groups.resolve(records, logs.ranks if logs is not None else ())
-    entries = readings.read(records, grouping)
+    entries = recorders.one_recorder(records, readings.read(records, grouping))
     names = readings.families(records)
     calls = calls_room.line_up(records, entries, names)
     traffic = p2p.traffic(records, grouping.groups, entries)
@@ -42,7 +56,9 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
 
         known = bylog.fill(known, grouping.groups, logs, frozenset(g for g, *_ in traffic.lanes))
     open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
-    graph = waits.build(records, known, open_calls, traffic)
+    lost = overwritten.open_ones_lost(records, known, entries)
+    apart = uncompared.open_uncompared(records, entries, calls)
+    graph = waits.build(records, known, open_calls, traffic, lost, apart)
     moved, late = callsites.shifts(calls), clocks.stragglers(calls)
     hosts = clocks.clocks(records, calls)
     case = findings.Case(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: One rank gives or takes: others may be over before it, and the root is not recorded.
 ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 
+#: More elements than any tensor has.
+_MOST = 2**53
 #: Views of one payload: a cast on one side changes the name only (FORMAT: Byte against Float8 and Bool).
 _BYTE_VIEWS = frozenset({"Byte", "Char", "Bool"})
 
@@ -46,7 +48,26 @@ def key_of(op: Op, signature: Signature) -> Key:
     sent = tuple(prod(shape) for shape in signature.input_sizes)
     received = tuple(prod(shape) for shape in signature.output_sizes)
     name = f"coalesced {op.family}" if op.closes_batch and op.family != "batch_end" else op.family
-    return Key(name, _sizes(op.family, sent, received), _dtypes(op.family, signature), sum(sent), sum(received))
+    sizes = _uneven(op, sent, received) or _sizes(op.family, sent, received)
+    return Key(name, sizes, _dtypes(op.family, signature), _within(sum(sent)), _within(sum(received)))
+
+
+def _within(elements: int) -> int:
+    """Sums over ranks must not overflow: no tensor comes near it, and made-up sizes go beyond."""
+    return max(-_MOST, min(_MOST, elements))
+
+
+def _uneven(op: Op, sent: tuple[int, ...], received: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What ranks must agree on where each may give or take another count: the list of all of them, which every rank has. None
+    where the counts are equal, or no list was recorded.
+
+    torch: a list of "complex and uneven sized tensors" is legal in all_gather and reduce_scatter; the ``_v`` operations of
+    torchcomms are uneven by definition.
+    """
+    several = {"all_gather": received, "reduce_scatter": sent}.get(op.family, ())
+    if len(set(several)) > 1:
+        return several
+    return (sum(several),) if op.name.endswith("_v") and several else None
 
 
 def _sizes(family: str, sent: tuple[int, ...], received: tuple[int, ...]) -> tuple[int, ...] | None:

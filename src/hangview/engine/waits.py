@@ -87,18 +87,26 @@ def _closure(ranks: Iterable[int], steps: Mapping[int, set[int]]) -> frozenset[i
     return frozenset(seen)
 
 
-def build(records: Records, windows: Windows, found: Mapping[tuple[int, int], Stall], traffic: Traffic) -> Graph:
-    """The wait graph of all stalls and open sends and receives."""
+def build(
+    records: Records,
+    windows: Windows,
+    found: Mapping[tuple[int, int], Stall],
+    traffic: Traffic,
+    lost: frozenset[int] = frozenset(),
+    apart: frozenset[int] = frozenset(),
+) -> Graph:
+    """The wait graph of all stalls and open sends and receives. ``lost``: ranks whose first open call may not be recorded;
+    ``apart``: ranks with an open request that cannot be set beside those of others."""
     first = _first_open(found, windows, traffic)
     lag_at: dict[int, list[Place]] = defaultdict(list)
     edges: dict[int, list[Edge]] = defaultdict(list)
     ends: dict[int, dict[Place, End]] = defaultdict(dict)
     for stall in found.values():
-        _collective(stall, first, edges, ends, lag_at)
+        _collective(stall, first, edges, ends, lag_at, lost)
     _sends_and_receives(records, windows, found, traffic, first, edges, ends, lag_at)
 
     hard = {r for r, places in ends.items() if any(e is not End.LAG for e in places.values())}
-    waiting = {r for r, out in edges.items() if out} | hard
+    waiting = {r for r, out in edges.items() if out} | hard | apart
     targets = {e.on for out in edges.values() for e in out if e.arrow is Arrow.HOST}
     blind: dict[int, list[Edge]] = defaultdict(list)
     for out in edges.values():
@@ -150,6 +158,7 @@ def _collective(
     edges: dict[int, list[Edge]],
     ends: dict[int, dict[Place, End]],
     lag_at: dict[int, list[Place]],
+    lost: frozenset[int],
 ) -> None:
     place = (stall.group, COLLECTIVE, stall.seq)
     held = {
@@ -171,6 +180,8 @@ def _collective(
         elif first.get(rank, (0, place))[1] == place:
             if held:
                 edges[rank].extend(Edge(rank, m, place, Arrow.DEVICE) for m in sorted(held) if m != rank)
+            elif not lost.isdisjoint(stall.waiting):
+                ends[rank][place] = End.UNJUDGED  # what holds it may be a call whose record is gone
             else:
                 ends[rank][place] = End.DEVICE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from hangview.incident import Kind
 from hangview.log_sources import is_mute
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, fold_ranks, name_ranks
@@ -114,6 +115,20 @@ def several_files(incident: Incident) -> dict[int, int]:
         if source.status is SourceStatus.SUPERSEDED and source.rank is not None
     )
     return {rank: number + 1 for rank, number in sorted(more.items())}
+
+
+def no_hang(incident: Incident) -> str:
+    """What is said where no hang was seen: without a claim about what was not recorded, or is not over."""
+    if incident.coverage.unrecorded:
+        return "these files show no hang in what is recorded"
+    if still_open(incident):
+        return "these files show no hang, only calls that are not over yet, as in a job that still runs"
+    return "these files show no hang"
+
+
+def still_open(incident: Incident) -> bool:
+    """Whether a finding is about a call that is not over."""
+    return any(finding.kind in (Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED) for finding in incident.findings)
 
 
 def coverage_lines(incident: Incident) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Kind, Role, Verdict
-from hangview.report.coverage import RANK_PARTS, coverage_lines, mixed_lines, source_lines
+from hangview.report.coverage import RANK_PARTS, coverage_lines, mixed_lines, no_hang, source_lines
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, name_ranks
 
@@ -117,8 +117,7 @@ def _section(incident: Incident, finding: Finding, *, everything: bool) -> Secti
 
 def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
     if incident.verdict is Verdict.NO_HANG:
-        where = " in what is recorded" if incident.coverage.unrecorded else ""
-        return (("NO HANG SEEN", f"these files show no hang{where} ({_scope(incident)})"),)
+        return (("NO HANG SEEN", f"{no_hang(incident)} ({_scope(incident)})"),)
     if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
         return (("NOT ENOUGH EVIDENCE", escape(findings[0].summary) if findings else _nothing(incident)),)
     leads = [finding for finding in findings if finding.role is Role.LEAD]

@@ -130,8 +130,14 @@ def _statuses(status: Any, notes: list[str]) -> list[RawStatus]:
             notes.append(f"the counters of {str(key)[:_SHORT]!a} in pg_status cannot be read")
             continue
         names = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
-        result.append(RawStatus(pg_id, *(_number(value.get(name)) for name in names)))
+        result.append(RawStatus(pg_id, *(_counter(value.get(name)) for name in names)))
     return result
+
+
+def _counter(value: Any) -> int | None:
+    """A counter; None where it is no number, or one that no job counts to."""
+    number = _number(value)
+    return number if number is not None and -1 <= number < 2**31 - 2 else None
 
 
 def _number(value: Any) -> int | None:

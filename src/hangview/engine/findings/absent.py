@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hangview.engine.findings.case import Quiet
     from hangview.engine.waits import Edge, Place
 
+_NONE_OPEN = "no unfinished request is recorded in any group"
+_OWN_OVER = "what is unfinished there, the others it needs have requested too"
 #: Who has waited no longer than this when its dump is written may be in the midst of a step.
 _MOMENT_NS = 2_000_000_000
 
@@ -187,9 +189,11 @@ def _absence(
         *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
     ]
     if role is Role.LEAD:
-        steps.append(
-            f"{who}: no unfinished request is recorded in any group: by that {agrees(who, 'it waits', 'they wait')} for nobody."
-        )
+        if set(ranks) <= {source.rank for source in case.records.sources if source.usable}:
+            own = any(case.graph.ends.get(r) for r in ranks)
+            steps.append(
+                f"{who}: {_OWN_OVER if own else _NONE_OPEN}: by that {agrees(who, 'it waits', 'they wait')} for nobody."
+            )
         lag = [p for r in ranks for p in case.graph.lagging.get(r, ())]
         if lag:
             note = tell.lag(ranks, lag[0])
