@@ -11,8 +11,9 @@ import hangview
 from hangview.incident import Role
 from hangview.report.page import build
 from hangview.schema import Attempt, ReadOptions, Source, SourceKind, SourceStatus
-from hangview.tui.prose import plain
+from hangview.tui.prose import plain, wrap
 from hangview.tui.text.banner import answer, banner, context, title
+from hangview.tui.text.common import role_word
 from tests.support import incidents
 from tests.support.builder import Builder
 
@@ -32,14 +33,14 @@ FIXTURES = Path(__file__).parents[3] / "fixtures"
     ],
 )
 def test_answers(name, text):
-    assert answer(getattr(incidents, name)(), None).text.startswith(text)
+    assert answer(getattr(incidents, name)()).text.startswith(text)
 
 
 def test_without_a_hang_no_more_is_said_than_the_recorder_tells():
     """gloo records neither sends nor how a call ended."""
     incident = incidents.healthy()
     partly = replace(incident, coverage=replace(incident.coverage, unrecorded=("gloo records no sends",)))
-    text = answer(partly, None).text
+    text = answer(partly).text
     assert text == "NO HANG SEEN  no hang in what is recorded · 1 lane compared, all that was recorded is over"
 
 
@@ -47,15 +48,16 @@ def test_a_second_lead_is_shown_when_it_is_the_current_finding():
     incident = incidents.four_ranks()
     second = replace(incident.findings[0], summary="rank 1 did something else")
     both = replace(incident, findings=(*incident.findings, second))
-    assert answer(both, None).text.startswith("LOOK FIRST  rank 3 ")
-    assert answer(both, second).text == "AND  rank 1 did something else"
+    for current in (None, incident.findings[0], second):
+        assert banner(both, current, ("run",), "")[1].text.startswith("LOOK FIRST  rank 3 ")
+    assert banner(both, second, ("run",), "")[2].text == "finding 2 of 2: AND  rank 1 did something else"
 
 
 @pytest.mark.parametrize("fixture", ["seed-a", "two-leads", "crash-early", "size-tie", "healthy", "hsdp-32", "nccl2-no-dump"])
 def test_the_screen_and_the_report_use_the_same_words(fixture):
     incident = hangview.load(str(FIXTURES / fixture), options=ReadOptions(cache=False))
     leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
-    shown = [answer(incident, finding).text for finding in leads] or [answer(incident, None).text]
+    shown = [answer(incident).text, *(f"{role_word(incident, finding)}  " for finding in leads[1:])]
     words = [word for word, _ in build(incident).answers]
     assert words
     assert [text.partition("  ")[0] for text in shown] == words
@@ -64,7 +66,7 @@ def test_the_screen_and_the_report_use_the_same_words(fixture):
 def test_the_answer_stays_while_waiting_groups_are_stepped_through():
     incident = incidents.eight_in_five_groups()
     waiting = next(finding for finding in incident.findings if finding.role is Role.WAITING)
-    assert answer(incident, waiting).text.startswith("LOOK FIRST  rank 7 did not request")
+    assert banner(incident, waiting, ("run",), "")[1].text.startswith("LOOK FIRST  rank 7 did not request")
 
 
 def test_context_counts_who_waits_and_names_missing_dumps_with_their_reason():
@@ -157,3 +159,53 @@ def test_how_it_watches_is_left_out_before_anything_is_cut():
     told = title(incident, ("run-4711",), "watching (inotify) · 1 file being written", width=70)
     assert told.text.endswith("watching · 1 file being written")
     assert told.width <= 70
+
+
+def two_leads():
+    """Rank 2 holds its pair up, and rank 5 its own: one group each."""
+    return hangview.load(str(FIXTURES / "two-leads"), options=ReadOptions(cache=False))
+
+
+def test_what_waits_because_of_it_is_what_waits_for_this_lead():
+    incident = two_leads()
+    first, second = (finding for finding in incident.findings if finding.role is Role.LEAD)
+    assert len({wait.rank for wait in incident.waits}) > len(first.others)
+    counted = f"waiting because of it: {len(first.others)} ranks in 1 group"
+    assert context(incident).text.startswith(counted)
+    assert second.others != first.others
+
+
+def test_beside_the_first_lead_the_others_are_named():
+    incident = two_leads()
+    _, second = (finding for finding in incident.findings if finding.role is Role.LEAD)
+    (rank,) = second.ranks
+    for short in (False, True):
+        last = banner(incident, incident.findings[0], ("run",), "", short=short)[-1].text
+        assert last.startswith(f"finding 1 of {len(incident.findings)} · AND rank {rank}")
+
+
+@pytest.mark.parametrize(
+    ("fixture", "told"),
+    [
+        ("alltoall-short", ["all inputs sum to 40 elements, all outputs to 41", "the call is over all the same"]),
+        ("all-requested", ["every member requested all_reduce 2 of default_pg", "held on the device side"]),
+        ("logs/tee-2.9", ["rank 11 raised torch.OutOfMemoryError", "(pp.py:402)", "wait in all_reduce 3301 of default_pg"]),
+        ("logs/dataloader-2.4", ["rank 2 raised zlib.error", "ranks 0-1,3 wait in all_reduce 20471 of default_pg"]),
+        ("damaged-truncated", ["rank 3 raised ValueError: shard_3", "ranks 0-2 wait in all_reduce 42 of default_pg"]),
+        ("nccl-size", ["rank 5 in 402,653,192", "ranks 1,3,7 in 402,653,184", "[1,3,5,7]"]),
+        ("nccl-tie", ["rank 5 in 402,653,192", "rank 7 in 402,653,184", "no majority"]),
+        ("silent-dtype", ["dtype: rank 3 Int, ranks 0-2 Float", "the call is over all the same"]),
+        ("group-partial", ["ranks 0-2 did not request", "it may be the odd one itself"]),
+        ("p2p-missing-recv", ["ranks 1,3 did not request", "may stand in what gloo does not record"]),
+        ("broadcast-root", ["over on ranks 0,2", "not on ranks 1,3"]),
+        ("logs/started-2.13", ["none completed it", "started on rank 0, not on rank 1"]),
+        ("logs/ray-2.6", ["rank 6 did not request", "up to 5 that Ray left out"]),
+        ("logs/old-1.13", ["0,3", "no log gives their world ranks"]),
+    ],
+)
+def test_at_80_columns_the_answer_is_said_in_fewer_words_and_not_cut(fixture, told):
+    incident = hangview.load(str(FIXTURES / fixture), options=ReadOptions(cache=False))
+    said = answer(incident, 80)
+    assert len(wrap((said,), 80)) <= 2
+    assert [each for each in told if each not in said.text] == []
+    assert not said.text.endswith("…")

@@ -24,7 +24,7 @@ FIXTURES = Path(__file__).parents[3] / "fixtures"
     [
         ("nccl-dtype", "dtype: rank 13 Half, ranks 9,11,15 Float, reduce_scatter 9 of DATA_PARALLEL_GROUP[9,11,13,15]"),
         ("nccl-op", "operation: rank 2 all_reduce, ranks 0,4,6 _reduce_scatter_base, call 9 of DATA_PARALLEL_GROUP[0,2,4,6]"),
-        ("size-tie", "size: ranks 0-1 512, ranks 2-3 1,024, all_reduce 3 of default_pg, no side is the majority"),
+        ("size-tie", "size, no side is the majority: ranks 0-1 512, ranks 2-3 1,024, all_reduce 3 of default_pg"),
     ],
 )
 def test_what_differs_comes_first(fixture, text):
@@ -66,7 +66,7 @@ def test_the_pane_has_a_majority_only_where_the_finding_has_one(tmp_path):
     assert "side A" in told
     assert "no side is the majority" in told
     assert "minority" not in told
-    assert brief(incident, finding).endswith("no side is the majority")
+    assert brief(incident, finding).startswith("dtype, no side is the majority: ")
 
 
 def test_a_send_and_its_receive_are_no_two_majorities():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hangview import load
-from hangview.incident import Incident, Side, Wait
+from hangview.incident import Incident, Role, Side, Wait
 from hangview.tui.place import Place
 from hangview.tui.text.waits import cycles_of, knots_of, wait_lines
 from tests.support import incidents
@@ -130,3 +130,10 @@ def test_of_a_lead_without_a_dump_it_is_not_said_that_it_waits_for_nobody():
     coverage = replace(incident.coverage, read=(0, 1, 2), missing={3: "no dump file"})
     root = next(line for line in texts(replace(incident, coverage=coverage)) if "look here first" in line)
     assert root == "rank 3  look here first: others wait, and no dump tells whether it waits"
+
+
+def test_where_findings_wait_it_is_not_said_that_nobody_does():
+    incident = incidents.four_ranks()
+    finding = replace(incident.findings[0], role=Role.WAITING, ranks=(0, 1, 2), others=(), summary="ranks 0-2 wait in x")
+    assert texts(replace(incident, findings=(finding,), waits=())) == ["ranks 0-2 wait in x  for whom, no file tells"]
+    assert texts(replace(incident, findings=(), waits=())) == ["nobody is known to wait for anybody"]

@@ -13,16 +13,18 @@ from hangview.tui.live import live_keys
 from hangview.tui.main.base import BaseScreen
 from hangview.tui.place import Place, place_of
 from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
-from hangview.tui.text.banner import banner
+from hangview.tui.text.banner import ROWS, banner
 from hangview.tui.text.call import status_words
 from hangview.tui.text.details import details
 from hangview.tui.text.finding import finding_lines
 from hangview.tui.text.waits import wait_lines
-from hangview.tui.titles import fitting, led
+from hangview.tui.titles import fitting, led, shorter
+from hangview.tui.waiting import waits_of
 
 if TYPE_CHECKING:
     from hangview.incident import Finding, Incident
     from hangview.tui.prose import Prose
+    from hangview.tui.titles import Title
 
 #: Levels that stand below the call where there is room: entry, stack, rank.
 BELOW = (1, 2, 4)
@@ -33,6 +35,7 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
 
     def show_banner(self) -> None:
         width = max(1, self.size.width)
+        room = width - 2 if self.ascii else width  # "…" takes three cells there
         self.grid_at = self.grid_is_at()
         lines = banner(
             self.incident,
@@ -44,11 +47,11 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
             partial=self.partial,
             trouble=self.trouble,
             heads=self.heads,
-            width=width,
+            width=room,
             grid_at=self.grid_at,
         )
-        room = width - 2 if self.ascii else width  # "…" takes three cells there
-        rows = (shorten_to(each, room, 2 if at == 1 else 1) for at, each in enumerate(lines))  # two for the answer
+        left = max(1, 1 + ROWS - len(wrap(lines[1:2], room)))
+        rows = (shorten_to(each, room, (1, ROWS, left)[at]) for at, each in enumerate(lines))
         view = self.prose("banner")
         before = view.rows_needed(width)
         view.show(tuple(rows), top=False)
@@ -64,7 +67,7 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
         elsewhere = f" · grid at {grid_at}" if (grid_at := self.grid_is_at()) else ""
         self.say_title("finding", f"finding {self.finding_at + 1} of {total}{elsewhere}")
         lines = finding_lines(self.incident, finding)
-        if self.incident.waits and self.center != "waits" and self.pane("details").display and self._room(lines):
+        if waits_of(self.incident) and self.center != "waits" and self.pane("details").display and self._room(lines):
             waits = tuple(each for _, each in wait_lines(self.incident))
             lines = (*lines, BLANK, line(("who waits for whom", Tone.HEAD)), *waits)
         self.prose("finding").show(lines)
@@ -154,8 +157,15 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
             if not self._room(lines):
                 break
             lines = (*lines, BLANK, *details(incident, place, below, width=width, live=live)[1])
-        self.say_keyed("details", title)
+        self.say_keyed("details", self._with_finding(title, place))
         view.show(lines)
+
+    def _with_finding(self, title: Title, place: Place) -> Title:
+        """In a list that points at another call than the current finding's: which finding that one is."""
+        there = self.by_call.get(place[:3], [])
+        if self.center == "grid" or not there or self.finding_at in there:
+            return title
+        return tuple(f"{form} · finding {there[0] + 1}" for form in shorter(title))
 
     def _room(self, lines: Prose) -> bool:
         """Whether more would fit below the lines in a pane at the bottom, by the sizes that were shared out: the widgets get

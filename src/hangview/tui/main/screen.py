@@ -11,7 +11,7 @@ from hangview.tui.grid.moves import MovableGrid
 from hangview.tui.main.base import CENTERS
 from hangview.tui.main.recalling import RecallingScreen
 from hangview.tui.main.refusing import in_grid, no_grid, no_incident
-from hangview.tui.place import Place, opening_of
+from hangview.tui.place import Place, opening_of, place_of
 from hangview.tui.prose_view import ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS
 
@@ -42,10 +42,17 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         self.show_rest()
 
     def _open_list(self, name: str) -> None:
-        """A list in the middle: the findings at the current one, who waits for whom at the lead."""
+        """A list in the middle: the findings at the current one, who waits for whom at its call, else at the lead."""
         self.center = name
-        self.choices(name).open_at(self.finding_at if name == "findings" else None)
+        self.choices(name).open_at(self.finding_at if name == "findings" else self._waits_of_finding())
         self.prose("finding").scroll_to_row(0)
+
+    def _waits_of_finding(self) -> object:
+        """The key of the first line of who waits for whom that is about the current finding's call."""
+        here = place_of(self.incident, self.finding) if self.incident is not None and self.finding is not None else None
+        keys = (choice.key for choice in self.choices("waits").choices)
+        at_call = (key for key in keys if here is not None and isinstance(key, tuple) and key[1] and key[1][:3] == here[:3])
+        return next(at_call, None)
 
     def _to_grid(self) -> None:
         """The grid in the middle, or what stands in its place before the first call."""

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.report.coverage import producers, several_files
-from hangview.report.page import NO_RANK
+from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
-from hangview.tui.prose import Line, Prose, Span, Tone, line
-from hangview.tui.text.brief import brief
+from hangview.tui.prose import Line, Prose, Span, Tone, line, wrap
+from hangview.tui.text.brief import briefs
 from hangview.tui.text.common import missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
+from hangview.tui.waiting import waiting_for
 
 if TYPE_CHECKING:
     from hangview.dumps.heads import Heads
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: So many reasons for missing dumps are told, the others are counted.
 REASONS = 3
+#: Rows of the answer, at most.
+ROWS = 2
+_NOTHING = Span("")
 
 
 def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, demo: bool = False, width: int = 1000) -> Line:
@@ -62,29 +66,50 @@ def _activity(activity: str) -> list[Span]:
     return [Span(" · "), Span(activity, Tone.KEY)] if activity else []
 
 
-def so_far(incident: Incident) -> Line:
+def so_far(incident: Incident, width: int = 1000) -> Line:
     """What the files say of which only some were read: no word that names anybody, more files may turn it round."""
     read, expected = len(incident.coverage.read), len(incident.coverage.expected)
     part = f" ({read:,} of {count(expected, 'dump')} read)"
     nothing = "no divergence" if incident.lanes else "no collective call"
-    text = incident.findings[0].summary if incident.findings else nothing
-    return line(("SO FAR  ", Tone.KEY), text, (part, Tone.DIM), hang=8)
+    if not incident.findings:
+        return line(("SO FAR  ", Tone.KEY), nothing, (part, Tone.DIM), hang=8)
+    before, after = Span("SO FAR  ", Tone.KEY), Span(part, Tone.DIM)
+    return _fitting(incident, incident.findings[0], before, width, tone=Tone.PLAIN, after=after)
 
 
-def answering(incident: Incident, current: Finding | None) -> Finding | None:
-    """The finding that the answer tells: ``current`` where it is a lead, else the first one."""
+def _fitting(
+    incident: Incident,
+    finding: Finding,
+    before: Span,
+    width: int,
+    *,
+    rows: int = ROWS,
+    tone: Tone = Tone.STRONG,
+    after: Span = _NOTHING,
+) -> Line:
+    """The finding behind ``before`` in the fullest words that ``rows`` rows of ``width`` cells hold; else in the fewest."""
+    told = line()
+    for words in briefs(incident, finding):
+        told = line(before, (words, tone), after, hang=len(before.text))
+        if len(wrap((told,), width)) <= rows:
+            break
+    return told
+
+
+def answering(incident: Incident) -> Finding | None:
+    """The finding that the answer tells: the first lead, whichever the current finding is."""
     leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
     if leads:
-        return current if current in leads else leads[0]
+        return leads[0]
     if incident.verdict is Verdict.DIVERGENCE:
         waiting = (finding for finding in incident.findings if finding.role is Role.WAITING)
         return next(waiting, incident.findings[0] if incident.findings else None)
     return None
 
 
-def answer(incident: Incident, current: Finding | None) -> Line:
-    """The one line that answers, in the report's words. ``current`` replaces the first lead where it is one itself."""
-    shown = answering(incident, current)
+def answer(incident: Incident, width: int = 1000) -> Line:
+    """The one line that answers, in the report's words; in fewer where ``width`` needs it, so that two rows hold it whole."""
+    shown = answering(incident)
     if incident.verdict is Verdict.NO_HANG and shown is None:
         seen = "no hang in what is recorded" if incident.coverage.unrecorded else "these files show no hang"
         return line(("NO HANG SEEN  ", Tone.GOOD), (seen, Tone.STRONG), _judged(incident), hang=14)
@@ -96,11 +121,23 @@ def answer(incident: Incident, current: Finding | None) -> Line:
         word, tone = role_word(incident, shown), role_mark(incident, shown)[1]
     else:
         word, tone = NO_RANK if shown.role is Role.WAITING else "DIVERGENCE", Tone.UNKNOWN
-    return line((f"{word}  ", tone), (brief(incident, shown), Tone.STRONG), hang=len(word) + 2)
+    return _fitting(incident, shown, Span(f"{word}  ", tone), width)
 
 
-def stepped(incident: Incident, current: Finding | None, grid_at: str = "") -> Line | None:
-    """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; without its text where the answer tells it.
+def others(incident: Incident) -> str:
+    """``"AND rank 6"``, ``"AND 3 more: ranks 6,9,12"``: what else stands first beside what the answer tells; else ""."""
+    leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
+    words = [(role_word(incident, finding), finding) for finding in leads[1:]]
+    more = [finding for word, finding in words if word in ("LOOK FIRST", "NO RANK NAMED", "AND")]
+    named = sorted({rank for finding in more if names_a_rank(incident, finding) for rank in finding.ranks})
+    if len(more) == 1 and named:
+        return f"AND {name_ranks(named, 3)}"
+    return f"AND {len(more):,} more{f': {name_ranks(named, 3)}' if named else ''}" if more else ""
+
+
+def stepped(incident: Incident, current: Finding | None, grid_at: str = "", width: int = 1000, rows: int = 1) -> Line | None:
+    """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; where the answer tells it, what stands first beside it
+    instead (``finding 1 of 2 · AND rank 6``).
 
     ``grid_at``: what the grid is at where that is another one, as in ``finding 1 of 4 · grid at finding 2``.
     """
@@ -109,10 +146,11 @@ def stepped(incident: Incident, current: Finding | None, grid_at: str = "") -> L
     if at is None or total < 2:
         return None
     number = f"finding {at + 1} of {total:,}{f' · grid at {grid_at}' if grid_at else ''}"
-    if current is None or current is answering(incident, current):
-        return line((number, Tone.KEY))
-    words = f"{number}: "
-    return line((words, Tone.KEY), brief(incident, current), hang=len(words))
+    if current is None or current is answering(incident):
+        more = others(incident)
+        return line((number, Tone.KEY), *([(" · ", Tone.DIM), (more, Tone.LEAD)] if more else []))
+    word = f"{role_word(incident, current)}  " if current.role is Role.LEAD else ""
+    return _fitting(incident, current, Span(f"{number}: {word}", Tone.KEY), width, rows=rows, tone=Tone.PLAIN)
 
 
 def _judged(incident: Incident) -> str:
@@ -150,10 +188,11 @@ def _context(incident: Incident, level: int) -> Line:
     parts: list[Span] = []
     if incident.lanes and len(incident.coverage.read) == 1 and len(incident.coverage.expected) > 1:
         parts.append(Span("one dump alone compares with nothing: collect those of the other ranks", Tone.LEAD))
-    waiting = {wait.rank for wait in incident.waits} - set(incident.leads)
-    groups = {wait.group for wait in incident.waits if wait.rank in waiting}
+    shown = answering(incident)
+    named = shown is not None and names_a_rank(incident, shown)
+    waiting, groups = waiting_for(incident, shown.ranks if shown is not None and named else None)
     if waiting:
-        noun = "waiting because of it" if incident.leads and not level else "waiting"
+        noun = "waiting because of it" if named and not level else "waiting"
         where = f" in {count(len(groups), 'group')}" if level < 3 else ""
         parts.append(Span(f"{noun}: {count(len(waiting), 'rank')}{where}", Tone.WAITING))
     missing = missing_groups(incident)
@@ -203,10 +242,13 @@ def banner(
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
     if partial:
-        return (head, so_far(incident)) if short else (head, so_far(incident), context(incident, width))
-    lines = (head, answer(incident, current))
-    step = stepped(incident, current, grid_at)
-    if step is not None and (len(step.spans) > 1 or (short and grid_at)):  # another than the answer's: the grid shows that one
+        told = so_far(incident, width)
+        return (head, told) if short else (head, told, context(incident, width))
+    lines = (head, answer(incident, width))
+    left = 1 + ROWS - min(ROWS, len(wrap(lines[1:], width)))  # what the answer does not take of its two rows
+    step = stepped(incident, current, grid_at, width, left)
+    tells = current is not None and current is not answering(incident)  # another than the answer's: the grid shows that one
+    if step is not None and (tells or (short and (grid_at or others(incident)))):
         return (*lines, step)
     if short:
         return lines

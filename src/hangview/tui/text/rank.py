@@ -11,6 +11,7 @@ from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, 
 from hangview.tui.text.common import clock_time, lane_name, waits_for_nobody
 from hangview.tui.text.stack import outside_lines
 from hangview.tui.titles import cut_middle
+from hangview.tui.waiting import waits_of
 
 if TYPE_CHECKING:
     from hangview.incident import Incident, Position
@@ -57,8 +58,9 @@ def _beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
 
 
 def _standing(incident: Incident, rank: int) -> list[Line]:
-    waits = [wait for wait in incident.waits if wait.rank == rank]
-    waited = [wait for wait in incident.waits if wait.on == rank]
+    every = waits_of(incident)
+    waits = [wait for wait in every if wait.rank == rank]
+    waited = [wait for wait in every if wait.on == rank]
     lines = []
     if rank in incident.leads:
         nobody = waits_for_nobody(incident, rank)

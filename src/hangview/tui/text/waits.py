@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.components import components
+from hangview.incident import COLLECTIVE, Role
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
-from hangview.tui.place import Place
+from hangview.tui.place import Place, lane_at, place_of, ranks_of
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.sides import MISMATCHES
 from hangview.tui.text.common import NOBODY, UNTOLD, lane_name, waits_for_nobody
+from hangview.tui.waiting import waits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,16 +80,17 @@ def cycles_of(waits: Iterable[Wait]) -> list[tuple[int, ...]]:
 
 def wait_lines(incident: Incident) -> list[WaitLine]:
     """The tree as lines, each with where it leads."""
-    knots = knots_of(incident.waits)
+    waits = waits_of(incident)
+    knots = knots_of(waits)
     if not knots:
-        return [(None, line(("nobody is known to wait for anybody", Tone.DIM)))]
+        return _unexplained(incident)
     by_target: defaultdict[int, list[Knot]] = defaultdict(list)
     for knot in knots:
         for target in knot.on:
             by_target[target].append(knot)
     lines: list[WaitLine] = []
     drawn: set[Knot] = set()
-    waiting = {wait.rank for wait in incident.waits}
+    waiting = {wait.rank for wait in waits}
     differing = _differing_calls(incident)
     roots: defaultdict[tuple[Knot, ...], list[int]] = defaultdict(list)
     for target in sorted(set(by_target) - waiting):
@@ -97,7 +100,7 @@ def wait_lines(incident: Incident) -> list[WaitLine]:
     for ranks in sorted(leads):
         lines.append(_root(incident, ranks, by_target[ranks[0]][0], differing))
         lines += _below(incident, ranks, by_target, drawn)
-    for members in cycles_of(incident.waits):
+    for members in cycles_of(waits):
         lines += _cycle(incident, members, knots, drawn)
         lines += _below(incident, members, by_target, drawn)
     for ranks in sorted(others):
@@ -109,8 +112,28 @@ def wait_lines(incident: Incident) -> list[WaitLine]:
     return lines
 
 
+def _unexplained(incident: Incident) -> list[WaitLine]:
+    """What findings say of ranks that wait, where nothing tells for whom."""
+    found = [finding for finding in incident.findings if finding.role is Role.WAITING]
+    if not found:
+        return [(None, line(("nobody is known to wait for anybody", Tone.DIM)))]
+    return [
+        (place_of(incident, each), line((each.summary, Tone.WAITING), "  for whom, no file tells", hang=2)) for each in found
+    ]
+
+
+def _place(incident: Incident, knot: Knot, rank: int) -> Place:
+    """The rank's cell of the call, where the grid has it; of a rank that logs alone tell of, which has no row, another's."""
+    lane = lane_at(incident, knot.group, knot.lane)
+    seq = knot.seq if lane is None else min(max(knot.seq, lane.first), lane.front)
+    if knot.lane == COLLECTIVE:
+        rows = ranks_of(incident, knot.group, knot.lane)
+        rank = next((each for each in (rank, *knot.ranks) if each in rows), rank)
+    return Place(knot.group, knot.lane, seq, rank)
+
+
 def _root(incident: Incident, ranks: Sequence[int], knot: Knot, differing: Sequence[Differing]) -> WaitLine:
-    place = Place(knot.group, knot.lane, knot.seq, ranks[0])
+    place = _place(incident, knot, ranks[0])
     if set(ranks) & set(incident.leads):
         return place, line(
             (name_ranks(ranks, PARTS), Tone.LEAD),
@@ -187,7 +210,7 @@ def _below(
             pending = [*((knot, depth) for knot in fresh), *pending]
         if pending:
             knot, depth = pending.pop(0)
-            place = Place(knot.group, knot.lane, knot.seq, knot.ranks[0])
+            place = _place(incident, knot, knot.ranks[0])
             lines.append((place, _indented(_words(incident, knot), min(depth, 12))))
             work.append((knot.ranks, depth + 1))
     return lines
