@@ -67,9 +67,15 @@ TORCHCOMMS = Producer(
     note="torchcomms numbers calls over all communicators; renumbered per communicator by order",
 )
 
-#: By library prefix. Forks of the NCCL recorder (hccl, mccl, bccl, cncl, rccl, xccl) keep its meaning.
+#: XCCL (torch-xpu-ops, ProcessGroupXCCL.cpp in 2026-08) marks a work as over when it is enqueued.
+_XCCL = Producer(
+    Completion.HOOK, Counters.SEQ, note="xccl's records are retired as they are issued: whether one is over is not told"
+)
+
+#: By library prefix. Forks of the NCCL recorder (hccl, mccl, bccl, cncl, rccl) keep its meaning.
 _BY_LIBRARY = {
-    **dict.fromkeys(("nccl", "nccl-legacy", "xccl", "hccl", "mccl", "bccl", "cncl", "rccl"), _NCCL),
+    **dict.fromkeys(("nccl", "nccl-legacy", "hccl", "mccl", "bccl", "cncl", "rccl"), _NCCL),
+    "xccl": _XCCL,
     **dict.fromkeys(("nccl2", "nccl-lazy", "fake", "ucc", "mpi", "c10d", "custom"), _HOOK),
     "gloo": _GLOO,
 }

@@ -37,8 +37,8 @@ from hangview.schema import Op
         ("all_reduce", "", "all_reduce", "all_reduce"),
         ("nccl:all_to_some", "nccl", "all_to_some", "all_to_some"),
         ("?", "", "?", "?"),
-        ("", "", "", ""),
-        ("nccl:", "nccl", "", "nccl:"),
+        ("", "", "call", "call"),
+        ("nccl:", "nccl", "call", "nccl:"),
     ],
 )
 def test_collectives(text, library, name, family):

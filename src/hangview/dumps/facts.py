@@ -44,10 +44,10 @@ class Facts:
     inside: Inside
 
     def producer(self, elsewhere: str | None) -> Producer | None:
-        """Its recorder; ``elsewhere`` is the library of the other dumps, for one without entries."""
+        """Its recorder; ``elsewhere`` is the library of the other dumps, for one without entries or without names in them."""
         if self.torchcomms:
             return TORCHCOMMS
-        library = self.library if self.library is not None else elsewhere
+        library = self.library or elsewhere or self.library
         return None if library is None else producer_of(library)
 
 

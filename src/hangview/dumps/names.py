@@ -28,6 +28,8 @@ BY_CONTENT = "members and peers inside"
 #: A rank has at most this many digits: 1795969886415 is a time.
 _DIGITS = 7
 _RANK_WORD = re.compile(r"(?:(?<![a-z])|(?<=global)|(?<=world)|(?<=trace)|(?<=recorder))rank[-_=.]?([0-9]+)", re.IGNORECASE)
+#: ``rank_-1``: torch's number of a rank that is not known yet, and not rank 1 behind a dash.
+_MINUS = re.compile(r"(?:^|[-_.=])-$")
 _LOCAL = re.compile(r"local[-_]?$", re.IGNORECASE)
 _NODE_WORD = re.compile(r"(?:^|[^a-z])(?:node|host|machine|server|pod)$", re.IGNORECASE)
 _AFFIX = (
@@ -226,7 +228,11 @@ def _numbers(path: str) -> list[_Number]:
     above = [m for m in _RANK_WORD.finditer(folder) if not _LOCAL.search(folder, 0, m.start())]
     if above:
         out.append(("folder", above[-1][1], len(stem)))
-    return [_Number(int(digits), column, start) for column, digits, start in out if _is_number(digits)]
+    return [
+        _Number(int(digits), column, start)
+        for column, digits, start in out
+        if _is_number(digits) and (column == "folder" or not _MINUS.search(stem, 0, start))
+    ]
 
 
 def _is_number(digits: str) -> bool:

@@ -72,11 +72,16 @@ _CLOSING = re.compile(r"([A-Z_0-9]+)_coalesced")
 _PEERS = re.compile(r"\s*(\d{1,9}|\?)\s*(->|<-)\s*(\d{1,9}|\?)\s*")
 
 
+#: What an operation is called whose record does not name it.
+NAMELESS = "call"
+
+
 @lru_cache(maxsize=65536)
 def parse_op(text: str) -> Op:
     """A ``profiling_name``, taken apart; never raises. Peers are group ranks; None where unknown ("recv 1<-?") or not said.
 
-    An entry that closes a batch has the family of its op type if it names one of a collective, else ``batch_end``.
+    An entry that closes a batch has the family of its op type if it names one of a collective, else ``batch_end``. A record
+    without a name is of a :data:`NAMELESS` one.
     """
     library, _, call = text.rpartition(":")
     name, _, rest = call.strip().partition(" ")
@@ -89,4 +94,4 @@ def parse_op(text: str) -> Op:
         family = _FAMILY_OF_TYPE.get(closing[1], BATCH_END) if closing else BATCH_END
         return Op(text, library, name, family, closes_batch=True)
     family = _FAMILY.get(name, name) if name else text
-    return Op(text, library, name, family, source, target)
+    return Op(text, library, name or NAMELESS, family or NAMELESS, source, target)

@@ -58,7 +58,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
-    graph = waits.build(records, known, open_calls, traffic, lost, apart)
+    single = frozenset(group.id for group in grouping.groups if len(group.ranks) == 1 and not group.inferred)
+    graph = waits.build(records, known, open_calls, traffic, lost, apart, single)
     moved, late = callsites.shifts(calls), clocks.stragglers(calls)
     hosts = clocks.clocks(records, calls)
     case = findings.Case(

@@ -205,7 +205,7 @@ class Telling:
         where = self.groups[place[0]].label
         return Evidence(
             f"{self.ranks(ranks)}: {place[2]} of {where} is not over here although others completed it"
-            + (f" (last completed {done})" if done is not None else ""),
+            + (f" (last completed {done})" if done is not None and done < place[2] else ""),
             window.source if window else None,
         )
 

@@ -14,7 +14,7 @@ from hangview.incident import COLLECTIVE, Kind
 from hangview.schema import FULL, CellState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from hangview.engine.calls import Calls
@@ -58,6 +58,7 @@ class Stall:
         int, ...
     ] = ()  #: members that requested it by their counters, or by a record in doubt: not told what they asked for
     lane: str = COLLECTIVE
+    equal: bool = False  #: all that recorded it asked for the same, by arguments that are judged or alike to the letter
 
 
 def stalls(
@@ -189,7 +190,17 @@ def _stall(
         group.id, seq, family, tuple(waiting), tuple(sorted({*done, *ahead})), without.missing, without.absent,
         without.unobserved, without.older, {row["rank"]: row["position"] for row in rows},
         mismatch(records, group, rows, calls, len(without.unobserved) + len(untold)), passed, tuple(rows), untold,
+        equal=_equal(rows, calls),
     )  # fmt: skip
+
+
+def _equal(rows: Sequence[Mapping[str, Any]], calls: Calls) -> bool:
+    """Whether the arguments of all records are alike: of operations that nobody knows they are not judged."""
+    keys = {row["key"] for row in rows}
+    if None in keys or len(keys) != 1:
+        return False
+    key = calls.keys[keys.pop()]
+    return key.sizes is not None or len({(row["op"], row["signature"]) for row in rows}) == 1
 
 
 def _family(rows: list[dict[str, Any]], families: tuple[str, ...]) -> str:
@@ -203,7 +214,8 @@ def mismatch(
     records: Records, group: Group, rows: Iterable[Mapping[str, Any]], calls: Calls, unobserved: int
 ) -> Mismatch | None:
     """What the members' requests of one call disagree on: first the operation, then sizes, then dtypes."""
-    judged = [(row, calls.keys[row["key"]]) for row in rows if row["key"] is not None]
+    named = (row for row in rows if records.ops[row["op"]].text)  # what a record without a name asked for is not known
+    judged = [(row, calls.keys[row["key"]]) for row in named if row["key"] is not None]
     if len(judged) < 2:
         return None
     for kind, part in ((Kind.DIFFERENT_OP, "op"), (Kind.DIFFERENT_SIZE, "sizes"), (Kind.DIFFERENT_DTYPE, "dtypes")):

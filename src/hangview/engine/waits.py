@@ -94,9 +94,11 @@ def build(
     traffic: Traffic,
     lost: frozenset[int] = frozenset(),
     apart: frozenset[int] = frozenset(),
+    single: frozenset[int] = frozenset(),
 ) -> Graph:
     """The wait graph of all stalls and open sends and receives. ``lost``: ranks whose first open call may not be recorded;
-    ``apart``: ranks with an open request that cannot be set beside those of others."""
+    ``apart``: ranks with an open request that cannot be set beside those of others; ``single``: groups of one rank, in which
+    nobody waits for another."""
     first = _first_open(found, windows, traffic)
     lag_at: dict[int, list[Place]] = defaultdict(list)
     edges: dict[int, list[Edge]] = defaultdict(list)
@@ -105,7 +107,7 @@ def build(
         _collective(stall, first, edges, ends, lag_at, lost)
     _sends_and_receives(records, windows, found, traffic, first, edges, ends, lag_at)
 
-    hard = {r for r, places in ends.items() if any(e is not End.LAG for e in places.values())}
+    hard = {r for r, places in ends.items() if any(e is not End.LAG and p[0] not in single for p, e in places.items())}
     waiting = {r for r, out in edges.items() if out} | hard | apart
     targets = {e.on for out in edges.values() for e in out if e.arrow is Arrow.HOST}
     blind: dict[int, list[Edge]] = defaultdict(list)

@@ -51,6 +51,7 @@ class Window:
     inside: CellState
     below: CellState
     reason: str  #: why ``above`` is what it is
+    launching: bool = False  #: the launch of its newest call has not returned, by its counters (nccl bumps them after it)
 
     @property
     def covers(self) -> bool:
@@ -188,6 +189,7 @@ def _window(
         done = max(done or 0, completed) or None
         if oldest is None and 0 < completed < told:
             open_seq = completed + 1  # its record is gone, its counters remember it
+    launching = counter is not None and counter.enqueued == counter.raw[0] == (row.get("newest") or 0) - 1
     cut = info.partial and not idle
     below = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else CellState.NOT_RECORDED
     inside = CellState.OMITTED if info.only_active else CellState.CUT if cut else CellState.NOT_RECORDED
@@ -205,7 +207,7 @@ def _window(
         above, reason = CellState.NOT_REQUESTED, f"dump is whole, newest entry is {newest}"
     return Window(
         group, rank, source, oldest, newest, origin, row.get("newest_record"), done, open_seq, open_position,
-        above, inside, below, reason,
+        above, inside, below, reason, launching,
     )  # fmt: skip
 
 

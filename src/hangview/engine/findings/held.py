@@ -54,6 +54,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     on_device, unclear = _on_device(case, stall), _unclear(stall)
     loose = _loose(case, group)
     unknown = tell.ranks(stall.untold)
+    apart, first = _apart(case, tell, stall)
     every = (
         f"every rank that recorded {group.label} requested {stall.family} {stall.seq}"
         if loose
@@ -70,10 +71,12 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
         summary = f"{every}; {over}{rooted}"
     else:
         kind = Kind.NOT_COMPLETED
-        equal = "" if stall.untold else " with equal arguments"
+        equal = " with equal arguments" if stall.equal and not stall.untold else ""
         summary = f"{every}{equal} and none completed it"
         if stall.untold:
             summary += f"; what {unknown} asked for is not recorded, so it may differ"
+        elif not loose and apart:
+            summary += f": by these records no rank is missing; {apart}"
         elif not loose:
             where = "on the device side" if on_device else "inside the call: a connection, or a process that stands still in it"
             summary += f": by these records no rank is missing, and what holds it is {where}"
@@ -83,18 +86,42 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
         (*tell.requests(case.stalls, place, stall.waiting), *tell.untold(stall), *(_silent(case) if loose else ())),
         (f"what {unknown} asked for, by log or stack; " if stall.untold else "")
-        + (_members_first(case, tell, group) if loose else "")
+        + (_members_first(case, tell, group) if loose else first)
         + compare_first(kind, who, on_device=on_device),
         (*((f"that all asked for the same: of {unknown} it is not recorded",) if stall.untold else ()),
          *not_concluded(kind, who, unclear=unclear)),
         (
             f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call}"
-            + ("." if stall.untold else " with equal arguments."),
+            + (" with equal arguments." if stall.equal and not stall.untold else "."),
             *(each.text[0].upper() + each.text[1:] + "." for each in tell.untold(stall)),
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
             "So nobody is named." if loose else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
+
+
+def _apart(case: Case, tell: Telling, stall: Stall) -> tuple[str, str]:
+    """What the records of a call that all requested tell of some of its ranks and not of the others, in half a sentence, and
+    what to look at first for it; empty where they tell no such thing.
+
+    nccl bumps its counter once the launch has returned; with ``TORCH_NCCL_ENABLE_TIMING`` a record says when its kernel began.
+    """
+    members = sorted(row["rank"] for row in stall.rows)
+    inside = [r for r in members if case.windows[stall.group, r].launching and case.windows[stall.group, r].newest == stall.seq]
+    if inside and len(inside) < len(members):
+        who = tell.ranks(inside)
+        said = f"{who} {agrees(who, 'has', 'have')} not returned from the launch by {agrees(who, 'its', 'their')} counters"
+        return said, f"the host stack of {who}; then "
+    begun = sorted(row["rank"] for row in stall.rows if row["reading"] == CellState.STARTED)
+    still = sorted(row["rank"] for row in stall.rows if row["reading"] == CellState.REQUESTED)
+    if begun and still and len(begun) + len(still) == len(members):
+        who = tell.ranks(still)
+        held_up = agrees(who, "whose stream is held up", "whose streams are held up")
+        return (
+            f"it has started on {tell.ranks(begun)} and not on {who}, {held_up} before it",
+            f"what runs on the device of {who} before it; then ",
+        )
+    return "", ""
 
 
 def _on_device(case: Case, stall: Stall) -> bool:
