@@ -137,6 +137,17 @@ def test_numbers_that_are_times_are_no_ranks():
     assert ranks(["dump_20261129140200.pkl"]) == [None]
 
 
+@pytest.mark.parametrize("name", ["nccl_trace_rank_-1", "comm_lib_trace_rank_-1", "trace.-1", "-1.pickle", "rank=-1"])
+def test_a_number_below_zero_is_no_rank(name):
+    """torch writes -1 for a rank that is not set."""
+    paths = [name, "nccl_trace_rank_0", "nccl_trace_rank_1"]
+    assert ranks(paths) == [None, 0, 1]
+
+
+def test_a_dash_before_a_rank_is_no_minus():
+    assert ranks(["trace-1", "trace-2", "host-a-3"]) == [1, 2, 3]
+
+
 def test_digits_by_the_thousand_are_no_ranks():
     long = "9" * 5000
     assert ranks([f"rank_{long}", f"rank{long}_x", long, f"{long}/a.pkl"]) == [None] * 4

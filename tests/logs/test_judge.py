@@ -188,6 +188,7 @@ def test_the_waiting_group_stands_below_its_lead(tmp_path):
     assert found[0].others == found[1].ranks == (0, 1, 3)
     assert found[1].others == (2,)
     assert found[0].seq == found[1].seq == 42
+    assert found[1].summary.endswith("; no log says whether rank 2 came")  # it raised, before the call or after it asked
 
 
 def test_ranks_that_ray_hides_forbid_to_say_that_all_are_in(tmp_path):

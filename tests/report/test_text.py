@@ -12,7 +12,7 @@ from hangview.incident import Evidence, Finding, Group, Kind, Lane, Role, Side, 
 from hangview.report.lines import Line, plain, show, wrap
 from hangview.report.text import report_lines, to_text
 from hangview.schema import Attempt, SourceKind, SourceStatus
-from tests.report.build import HELD, NOT_REQUESTED, STRAGGLER, dump, healthy, incident, log, nothing, one_lead
+from tests.report.build import DEFAULT, HELD, NOT_REQUESTED, STRAGGLER, dump, healthy, incident, log, nothing, one_lead
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
@@ -158,6 +158,49 @@ def test_ten_lines_of_evidence_and_how_to_see_the_rest():
     assert "more:" not in whole
 
 
+LATE = replace(HELD, evidence=(NOT_REQUESTED.evidence[1], Evidence("rank 0: requested 9, not completed")), not_concluded=(
+    "that the network is sound", "that it is known what rank 4 did"))  # fmt: skip
+
+
+def test_of_those_that_wait_what_the_lead_does_not_say_is_said():
+    text = to_text(incident(NOT_REQUESTED, LATE, LATE, leads=(3,)))
+    assert (
+        f"""
+waiting (explained by the above)
+  {HELD.summary}
+    rank 0: requested 9, not completed
+  {HELD.summary}
+  must not be concluded
+    that it is known what rank 4 did
+"""
+        in text
+    )
+    assert text.count("ranks 0-2: requested 42, not completed") == 1
+    assert text.count("that the network is sound") == 1
+
+
+def test_of_many_that_wait_ten_lines_of_evidence_are_shown():
+    lines = [tuple(Evidence(f"line {number} of {group}") for number in range(5)) for group in range(10)]
+    waiting = [replace(HELD, evidence=each) for each in lines]
+    made = incident(NOT_REQUESTED, *waiting, leads=(3,))
+    text = to_text(made)
+    assert [text.count(f" of {group}\n") for group in range(10)] == [3, 3, 3, 1, 0, 0, 0, 0, 0, 0]
+    assert "… 40 lines of evidence more: hangview report --all shows everything" in text
+    assert "line 4 of 9" in to_text(made, everything=True)
+
+
+def test_ranks_that_no_file_names_are_counted_in_where_there_must_be_some():
+    """Ranks count from 0: where one is called 15, there are 16."""
+    missing = dict.fromkeys((0, 3, 15), "no file")
+    groups = (replace(DEFAULT, ranks=(0, 3, 15), inferred=True),)
+    named = incident(NOT_REQUESTED, leads=(3,), expected=(0, 3, 15), missing=missing, groups=groups)
+    text = to_text(named)
+    assert "no usable dump: ranks 0,3,15 (3 of at least 16 ranks, of which the files name 3)" in text
+    assert "coverage  0 of at least 16 ranks, of which the files name 3, read: none" in text
+    recorded = replace(named, groups=(replace(groups[0], inferred=False),))
+    assert "0 of 3 ranks read" in to_text(recorded)  # a configuration lists all there are
+
+
 def test_of_many_that_wait_those_that_wait_for_a_lead_come_first():
     far = [replace(HELD, ranks=(number,), summary=f"rank {number} waits for rank 99, which waits too") for number in range(50)]
     near = replace(HELD, ranks=(3,), others=(7,), summary="rank 3 did not request 9 of tp_0; rank 7 waits for it")
@@ -178,7 +221,7 @@ def test_coverage_folds_reasons_by_host_and_names_attempts_and_what_was_not_judg
     )
     coverage = to_text(made).split("coverage  ")[1].split("sources")[0]
     assert [line.strip() for line in coverage.splitlines()] == [
-        "4 of 8 ranks read: 0-3",
+        "4 of at least 21 ranks, of which the files name 8, read: 0-3",
         "missing: rank 5: refused",
         "missing: ranks 12-13 on node-03 (2 ranks): no file",
         "missing: rank 20 on node-05: no file",

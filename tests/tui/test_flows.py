@@ -176,6 +176,18 @@ async def test_search_steps_until_escape():
         assert app.main.place == Place(2, "collective", 6, 7)
 
 
+async def test_a_hit_is_counted_where_the_cursor_is_on_one():
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        await pilot.press("slash", *"group dp", "enter", "n")
+        assert status(app).startswith("hit 2 of 4")
+        await pilot.press("left_square_bracket")
+        assert status(app).startswith("hit 1 of 4")
+        await pilot.press("left_square_bracket")
+        assert "hit" not in status(app)  # where the search began is none
+        await pilot.press("right_square_bracket")
+        assert status(app).startswith("hit 1 of 4")
+
+
 async def test_a_search_without_a_hit_says_so_and_moves_nothing():
     async with showing(incidents.four_ranks()) as (app, pilot):
         await pilot.press("slash", *"nowhere", "enter")

@@ -256,6 +256,17 @@ def test_waiting_groups_stand_below_and_are_counted() -> None:
     assert lines[0].startswith("TP1: rank 7")
 
 
+def test_of_calls_beyond_the_listed_those_are_counted_that_wait() -> None:
+    """Rank 7 did not come and waits for nobody; in six of the calls ranks 4 to 6 wait for it."""
+    made = incidents.eight_in_five_groups()
+    lead = made.findings[0]
+    missed = replace(lead, role=Role.WAITING)
+    lines = values(prefill(replace(made, findings=(*made.findings, *[missed] * 6))), "standing")
+    assert lines[-1].startswith("waiting: ")
+    assert "7" not in lines[-1].partition("ranks")[2]
+    assert "4-6" in lines[-1]
+
+
 def test_without_a_finding_the_newest_call_of_the_largest_group_is_shown() -> None:
     assert values(prefill(healthy()), "standing") == [
         "default_pg: ranks 0-3: last completed 20; 20: all_reduce 1,024 × Float: completed"

@@ -128,8 +128,11 @@ def waiting(scene: Scene, call: LogCall, leads: Sequence[int]) -> Finding:
     """A call that leads explain, as far as they are members of its group."""
     summary = f"{words.waits(call.waiting)} in {call.name}; "
     certain = call.default or any(rank in call.rows for rank in leads)
-    if certain:
+    behind = set(leads) <= set(call.behind)
+    if certain and behind:
         summary += f"{name_ranks(leads, 8)} did not come"
+    elif certain:
+        summary += f"no log says whether {name_ranks(leads, 8)} came"
     else:
         summary += f"whether {name_ranks(leads, 8)} {'belongs' if len(leads) == 1 else 'belong'} to it is not in the logs"
     if call.absent:

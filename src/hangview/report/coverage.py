@@ -38,6 +38,21 @@ _TROUBLE = (
 )
 
 
+def at_least(incident: Incident) -> int:
+    """How many ranks the job has at the least, where the files name fewer: ranks count from 0. 0 where they name as many, or
+    where the members of a group are recorded and these are all of them."""
+    expected = incident.coverage.expected
+    highest = max(expected, default=-1) + 1
+    whole = any(not group.inferred and set(group.ranks) >= set(expected) for group in incident.groups)
+    return 0 if whole or highest <= len(expected) else highest
+
+
+def of_ranks(incident: Incident) -> str:
+    """``"64 ranks"``; where more must exist, ``"at least 16 ranks, of which the files name 10,"``."""
+    many, least = len(incident.coverage.expected), at_least(incident)
+    return f"at least {count(least, 'rank')}, of which the files name {many:,}," if least else count(many, "rank")
+
+
 def hosts(incident: Incident) -> dict[int, str]:
     """The host of each rank, where a source names one (a dump before a log)."""
     found: dict[int, str] = {}
@@ -135,7 +150,7 @@ def coverage_lines(incident: Incident) -> tuple[str, ...]:
     """Ranks expected, read and missing with the reason; attempts; lanes that were not judged; what is not recorded."""
     coverage = incident.coverage
     read = fold_ranks(coverage.read, RANK_PARTS) or "none"
-    lines = [f"{len(coverage.read):,} of {count(len(coverage.expected), 'rank')} read: {read}"]
+    lines = [f"{len(coverage.read):,} of {of_ranks(incident)} read: {read}"]
     if coverage.partial:
         lines.append(f"not read to the end: {name_ranks(coverage.partial, RANK_PARTS)}")
     lines += missing_lines(incident)

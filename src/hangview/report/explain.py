@@ -20,8 +20,10 @@ def to_explanation(incident: Incident) -> str:
 
 
 def explanation_lines(incident: Incident) -> list[Line]:
-    """For every finding that is not just waiting: its sentence, the steps that lead to it, the records they rest on."""
-    label, sentence = build(incident).answers[0]
+    """For every finding: its sentence, the steps that lead to it, the records they rest on. Of those that only wait, the ones
+    that have records of their own, and what must not be concluded from them."""
+    page = build(incident)
+    label, sentence = page.answers[0]
     lines = [Line(f"{label}  {sentence}", "answer", hang=len(label) + 2)]
     lines += [Line(each, "warn", indent=len(label) + 2) for each in mixed_lines(incident)]
     findings = [finding for finding in ordered(incident.findings) if finding.role is not Role.WAITING]
@@ -29,6 +31,13 @@ def explanation_lines(incident: Incident) -> list[Line]:
         nobody = finding.role is Role.LEAD and not names_a_rank(incident, finding)
         word = NOBODY if nobody else finding.role.value
         lines += [Line(), Line(f"{word}: {escape(finding.summary)}", "lead"), *_chain(incident, finding)]
+    for section in page.waiting:
+        if section.evidence:
+            lines += [Line(), Line(f"waiting: {section.summary}"), Line("records", "quiet", indent=2)]
+            lines += [Line(each, indent=4) for each in section.evidence]
+    if page.not_of_waiting:
+        lines += [Line(), Line("of those that wait it must not be concluded", "head")]
+        lines += [Line(each, indent=2) for each in page.not_of_waiting]
     if incident.verdict is Verdict.NO_HANG and not findings:
         lines += [
             Line(),

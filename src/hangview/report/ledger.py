@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from hangview.log_sources import is_mute
-from hangview.report.coverage import RANK_PARTS, attempt_lines, missing_lines, producers, reason_of
+from hangview.report.coverage import RANK_PARTS, at_least, attempt_lines, missing_lines, producers, reason_of
 from hangview.report.lines import Line, plain
 from hangview.report.recording import recording_lines
 from hangview.schema import USABLE, SourceKind, SourceStatus
@@ -118,7 +118,10 @@ def _ranks(incident: Incident) -> Iterable[Line]:
     if coverage.partial:
         rows.append(("in part", coverage.partial))
     for name, ranks in rows:
-        text = f"{count(len(ranks), 'rank')}: {fold_ranks(ranks, RANK_PARTS)}" if ranks else "no rank"
+        least = at_least(incident) if name == "expected" else 0
+        many = count(len(ranks), "rank")
+        many = f"at least {count(least, 'rank')}; the files name {len(ranks):,}" if least else many
+        text = f"{many}: {fold_ranks(ranks, RANK_PARTS)}" if ranks else "no rank"
         yield Line(f"{name:<12}{text}", hang=12)
     missing = missing_lines(incident)
     if not missing and coverage.expected:

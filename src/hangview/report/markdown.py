@@ -37,7 +37,15 @@ def to_markdown(incident: Incident, *, everything: bool = False) -> str:
         lines += _section(f"{name if len(page.leads) == 1 else f'{name} {number}'}: {section.summary}", section)
     lines += _more(page, "leads", "leads" if all(section.named for section in page.leads) else "findings")
     if page.waiting:
-        lines += ["## Waiting (explained by the above)", "", *_items(page.waiting), "", *_more(page, "waiting")]
+        lines += ["## Waiting (explained by the above)", ""]
+        for waits in page.waiting:
+            lines += [*_items([waits.summary]), *(f"  {each}" for each in _items(waits.evidence))]
+        lines += ["", *_more(page, "waiting")]
+        hidden = sum(waits.hidden for waits in page.waiting)
+        if hidden:
+            lines += [f"… {count(hidden, 'more line of evidence', 'more lines of evidence')}", ""]
+        if page.not_of_waiting:
+            lines += ["Must not be concluded:", "", *_items(page.not_of_waiting), ""]
     for section in page.notes:
         lines += _section(f"Note: {section.summary}", section)
     lines += _more(page, "notes")

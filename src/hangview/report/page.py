@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Kind, Role, Verdict
-from hangview.report.coverage import RANK_PARTS, coverage_lines, mixed_lines, no_hang, source_lines
+from hangview.report.coverage import RANK_PARTS, at_least, coverage_lines, mixed_lines, no_hang, of_ranks, source_lines
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, name_ranks
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 EVIDENCE = 10
 FINDINGS = 10
 ANSWERS = 5
+#: Lines of evidence of each finding that waits; of all of them EVIDENCE.
+EACH = 3
 
 LOOK_FIRST = "LOOK FIRST"
 NO_RANK = "NO RANK NAMED"
@@ -47,13 +49,15 @@ class Page:
     """A whole report; every string is escaped and stands on one line.
 
     ``answers`` are (label, sentence) pairs, the first one is the report's first line. ``below`` belongs to the answer.
-    ``hidden`` counts what was left out, by the name of the part ("leads", "waiting", "notes").
+    ``hidden`` counts what was left out, by the name of the part ("leads", "waiting", "notes"). ``waiting`` findings have the
+    evidence that no other finding quotes; ``not_of_waiting`` is what must not be concluded from them and is said nowhere else.
     """
 
     answers: tuple[tuple[str, str], ...]
     below: tuple[str, ...]
     leads: tuple[Section, ...]
-    waiting: tuple[str, ...]
+    waiting: tuple[Section, ...]
+    not_of_waiting: tuple[str, ...]
     notes: tuple[Section, ...]
     hidden: Mapping[str, int]
     coverage: tuple[str, ...]
@@ -77,7 +81,12 @@ def build(incident: Incident, *, everything: bool = False) -> Page:
         answers=_answers(incident, findings),
         below=_below(incident, findings),
         leads=tuple(_section(incident, finding, everything=everything) for finding in shown["leads"]),
-        waiting=tuple(escape(finding.summary) for finding in shown["waiting"]),
+        waiting=_waiting(incident, shown["waiting"], [*leads, *notes], everything=everything),
+        not_of_waiting=_only(
+            (line for finding in waiting for line in finding.not_concluded),
+            (line for finding in (*leads, *notes) for line in finding.not_concluded),
+            None if everything else EVIDENCE,
+        ),
         notes=tuple(_section(incident, finding, everything=everything) for finding in shown["notes"]),
         hidden={part: total - len(shown[part]) for part, total in hidden.items()},
         coverage=coverage_lines(incident),
@@ -113,6 +122,29 @@ def _section(incident: Incident, finding: Finding, *, everything: bool) -> Secti
         compare_first=escape(finding.compare_first),
         not_concluded=tuple(escape(line) for line in finding.not_concluded),
     )
+
+
+def _waiting(
+    incident: Incident, waiting: Sequence[Finding], others: Sequence[Finding], *, everything: bool
+) -> tuple[Section, ...]:
+    """Those that wait, with the lines that are not quoted above; ``EVIDENCE`` lines for all of them together."""
+    told = {line.text for finding in others for line in finding.evidence}
+    left = EVIDENCE
+    sections = []
+    for finding in waiting:
+        fresh = tuple(line for line in finding.evidence if line.text not in told)
+        told.update(line.text for line in fresh)
+        shown = fresh if everything else fresh[: min(left, EACH)]
+        left -= len(shown)
+        section = _section(incident, replace(finding, evidence=shown), everything=True)
+        sections.append(replace(section, hidden=len(fresh) - len(shown)))
+    return tuple(sections)
+
+
+def _only(lines: Iterable[str], told: Iterable[str], most: int | None) -> tuple[str, ...]:
+    """Those that were not told, each once."""
+    before = set(told)
+    return tuple(escape(line) for line in dict.fromkeys(lines) if line not in before)[:most]
 
 
 def _answers(incident: Incident, findings: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
@@ -162,20 +194,20 @@ def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:
     groups = {wait.group for wait in waits}
     named = {rank for finding in findings if finding.role is Role.LEAD for rank in finding.others}
     if len(groups) > 1 or ranks - named:
-        of = f"{len(ranks):,} of {count(len(incident.coverage.expected), 'rank')}, in {count(len(groups), 'group')}"
+        of = f"{len(ranks):,} of {of_ranks(incident).rstrip(',')}, in {count(len(groups), 'group')}"
         lines.append(f"waiting: {name_ranks(ranks, RANK_PARTS)} ({of})")
     if incident.coverage.missing:
         missing = incident.coverage.missing
-        lines.append(
-            f"no usable dump: {name_ranks(missing, RANK_PARTS)} ({len(missing):,} of {len(incident.coverage.expected):,})"
-        )
+        least = at_least(incident)
+        of = of_ranks(incident).rstrip(",") if least else f"{len(incident.coverage.expected):,}"
+        lines.append(f"no usable dump: {name_ranks(missing, RANK_PARTS)} ({len(missing):,} of {of})")
     return tuple(lines)
 
 
 def _scope(incident: Incident) -> str:
-    read, expected = len(incident.coverage.read), len(incident.coverage.expected)
+    read = len(incident.coverage.read)
     groups = count(len(incident.groups), "group")
-    return f"{read:,} of {count(expected, 'rank')} read, {groups}"
+    return f"{read:,} of {of_ranks(incident)} read, {groups}"
 
 
 def _nothing(incident: Incident) -> str:

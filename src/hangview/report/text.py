@@ -33,8 +33,15 @@ def report_lines(incident: Incident, *, everything: bool = False) -> list[Line]:
         lines += [Line(), *heading, *_body(section, indent=0 if alone else 2)]
     lines += _more(page, "leads", 0)
     if page.waiting:
-        lines += [Line(), Line("waiting (explained by the above)", "head"), *(Line(line, indent=2) for line in page.waiting)]
+        lines += [Line(), Line("waiting (explained by the above)", "head")]
+        for section in page.waiting:
+            lines += [Line(section.summary, indent=2), *(Line(each, "quiet", indent=4) for each in section.evidence)]
         lines += _more(page, "waiting", 2)
+        hidden = sum(section.hidden for section in page.waiting)
+        if hidden:
+            lines.append(Line(MORE.format(number=count(hidden, "line of evidence", "lines of evidence")), "quiet", indent=2))
+        if page.not_of_waiting:
+            lines += [Line("must not be concluded", indent=2), *(Line(each, indent=4) for each in page.not_of_waiting)]
     for section in page.notes:
         lines += [Line(), Line(f"note: {section.summary}", "head"), *_body(section, indent=2)]
     lines += _more(page, "notes", 0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Kind, Role
 from hangview.producers import Completion, producer_of
+from hangview.report.coverage import at_least, of_ranks
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape
 from hangview.worksheet import evidence
@@ -155,6 +156,9 @@ def _expected(incident: Incident) -> Lines:
     if not coverage.expected:
         return ()
     text = f"{evidence.counted_ranks(coverage.expected)}; records of {len(coverage.read):,} recovered"
+    least = at_least(incident)
+    if least:
+        text = f"at least {least:,}, as ranks count from 0; the files name {text}"
     return (Prefilled(text, "members of the groups and the files found"),)
 
 
@@ -379,11 +383,12 @@ def _only_unseen(incident: Incident) -> tuple[int, ...]:
 def _trials(incident: Incident) -> Lines:
     if not incident.coverage.expected:
         return ()
-    expected = len(incident.coverage.expected)
+    ranks = of_ranks(incident)
     known = {rank for fact in incident.facts if fact.name == "device" for rank in fact.ranks}
-    recovered = f"records recovered: {len(incident.coverage.read):,} of {count(expected, 'rank')} expected"
+    expected = ranks if at_least(incident) else f"{ranks} expected"
+    recovered = f"records recovered: {len(incident.coverage.read):,} of {expected}".rstrip(",")
     return (
-        Prefilled(f"devices known: {len(known):,} of {count(expected, 'rank')}", "the files read"),
+        Prefilled(f"devices known: {len(known):,} of {ranks}".rstrip(","), "the files read"),
         Prefilled(recovered, "the ranks expected and the files found"),
     )
 

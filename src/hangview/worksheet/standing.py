@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Role
+from hangview.incident import COLLECTIVE, Kind, Role
 from hangview.schema import BY_LOG, DIFFERS, CellState
 from hangview.text import escape
 from hangview.worksheet.evidence import paths_text, ranks_text
@@ -15,7 +15,7 @@ from hangview.worksheet.model import Prefilled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hangview.incident import Call, Cell, Incident
+    from hangview.incident import Call, Cell, Finding, Incident
     from hangview.logs.evidence import GroupByLog
 
 #: Calls whose ranks are listed; further leads and waiting groups get a line each.
@@ -97,9 +97,14 @@ def standing_lines(incident: Incident) -> tuple[Prefilled, ...]:
     lines += [Prefilled(f"waiting: {escape(finding.summary)}", "the finding “waiting”") for finding in waiting[:WAITING]]
     if len(waiting) > WAITING:
         rest = waiting[WAITING:]
-        ranks = {rank for finding in rest for rank in finding.ranks}
+        ranks = {rank for finding in rest for rank in _waiting(finding)}
         lines.append(Prefilled(f"waiting: {len(rest):,} more calls, {ranks_text(ranks)}", "the findings “waiting”"))
     return tuple(lines)
+
+
+def _waiting(finding: Finding) -> tuple[int, ...]:
+    """The ranks that wait in a call that a lead explains: where a rank did not come to it, those are the others."""
+    return finding.ranks if finding.kind is Kind.WAITING else finding.others or finding.ranks
 
 
 def state_lines(incident: Incident) -> tuple[Prefilled, ...]:

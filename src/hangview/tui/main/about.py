@@ -109,8 +109,8 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
         text = status_words(incident, place, words, row.ranks if row else ())
         other = self.center != "grid" and self.shown_place() != place
         before = "in the grid: " if other else ""
-        if self.hits:
-            before += f"hit {self.hit_at + 1} of {len(self.hits)} · "
+        if place in self.hits:  # elsewhere the cursor was moved by hand
+            before += f"hit {self.hits.index(place) + 1} of {len(self.hits)} · "
         if not self.tells:
             room = self.size.width - (4 if self.ascii else 0)  # some signs take more cells there
             self.prose("status").show((line(fitting(led(text, before), room)),))

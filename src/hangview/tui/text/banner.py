@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
-from hangview.report.coverage import producers, several_files
+from hangview.report.coverage import at_least, producers, several_files
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -38,7 +38,9 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
         current = [attempt for attempt in incident.records.attempts if attempt.current]
         if len(incident.records.attempts) > 1 and current:
             parts["attempt"] = f"attempt {current[0].attempt}, {len(incident.records.attempts) - 1:,} left out"
-        parts["dumps"] = f"dumps {len(incident.coverage.read)}/{len(incident.coverage.expected)}"
+        least = at_least(incident)
+        of = f"{least}+" if least else str(len(incident.coverage.expected))  # ranks that no file names exist all the same
+        parts["dumps"] = f"dumps {len(incident.coverage.read)}/{of}"
         if incident.coverage.partial:
             parts["dumps"] += f" ({len(incident.coverage.partial)} in part)"
         twice = several_files(incident)
