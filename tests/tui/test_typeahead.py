@@ -181,3 +181,33 @@ async def test_a_line_typed_in_one_go_stays_a_line():
         await at_once(app, pilot, "/rank 2\r")
         assert app.main.place is not None
         assert app.main.place.rank == 2
+
+
+async def test_of_pasted_lines_a_field_of_one_line_takes_all():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "w1\t")
+        app.post_message(events.Paste("job 42\n  node-03\n\nnode-04\n"))
+        await at_rest(app, pilot)
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        assert sheet.session.sheet["run"].typed == "job 42 node-03 node-04"
+
+
+async def test_of_more_than_a_line_can_hold_it_is_said_how_much_was_left_out():
+    async with showing(four_ranks()) as (app, pilot):
+        await at_once(app, pilot, "w1\t")
+        app.post_message(events.Paste("1234\n" * 20_000))
+        await at_rest(app, pilot)
+        sheet = app.screen
+        assert isinstance(sheet, WorksheetScreen)
+        assert len(sheet.session.sheet["run"].typed) == 10_000
+        assert "89,999 characters left out" in " ".join(screen_text(app).split())
+
+
+async def test_pasted_lines_in_a_search_are_looked_for_as_one():
+    async with showing(eight_in_five_groups()) as (app, pilot):
+        await at_once(app, pilot, "/")
+        app.post_message(events.Paste("rank\n5\n"))
+        await at_once(app, pilot, "\r")
+        assert app.main.place is not None
+        assert app.main.place.rank == 5

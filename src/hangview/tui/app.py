@@ -157,12 +157,14 @@ class HangviewApp(BaseApp, inherit_bindings=True):
     def _say_activity(self) -> None:
         looker = self._looker
         mode = looker.mode if looker is not None and not self.main.ui.demo else ""
-        parts = [self._progress or mode] if self._progress or mode else []
+        stale = bool(self.main.trouble) and self.main.incident is not None and not self._progress
+        doing = "LAST LOOK FAILED" if stale else self._progress or mode
+        parts = [doing] if doing else []
         ago = looker.checked_ago() if looker is not None else None
         if ago is not None and ago > 60 and not self._progress:
             parts.append(f"last look {seconds(int(ago * 1e9))} ago")
         written = being_written(self.main.incident) if self.main.incident is not None else ""
-        if written and not self._progress:  # while reading, what was not read yet counts as growing too
+        if written and not self._progress and not stale:  # while reading, what was not read yet counts as growing too
             parts.append(written)
         self.main.activity = " · ".join(parts)
         if self.main.is_mounted:

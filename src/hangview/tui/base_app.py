@@ -10,6 +10,7 @@ from textual.app import App
 from textual.events import Key, MouseDown, Paste, Resize
 from textual.widgets import Input, TextArea
 
+from hangview.text import count
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.colours import THEMES, variables
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
 
 #: Seconds in which textual's thread that writes to the terminal gets its turn at once: else it waits for the loop to be idle.
 HAND_OVER = 0.0001
+
+
+#: Characters of a paste that a field of one line takes.
+LONGEST = 10_000
+
+
+def one_line(text: str) -> tuple[str, int]:
+    """A pasted text for a field of one line, its lines joined by blanks; and how many characters did not fit."""
+    joined = " ".join(filter(None, (each.strip() for each in text.splitlines()))) if len(text.splitlines()) > 1 else text
+    return joined[:LONGEST], max(0, len(joined) - LONGEST)
 
 
 class BaseApp(App[int], inherit_bindings=False):
@@ -112,6 +123,10 @@ class BaseApp(App[int], inherit_bindings=False):
     async def _hand_on(self, event: Key | Paste) -> None:
         """To what it is bound to, or to who has the focus; the first key after the terminal had lost it brings it back."""
         target = self.focused or self.screen
+        if isinstance(event, Paste) and isinstance(target, Input):
+            event.text, left_out = one_line(event.text)
+            if left_out and isinstance(self.screen, Saying):
+                self.screen.say(f"pasted as one line; {count(left_out, 'character')} left out: a line holds {LONGEST:,}")
         straight = isinstance(event, Key) and self.app_focus and self.screen.maximized is None
         if not straight or isinstance(event, Paste) or heard_on_the_way(target, event):
             await super().on_event(event)

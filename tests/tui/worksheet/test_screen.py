@@ -248,6 +248,38 @@ async def test_a_file_of_someone_else_is_replaced_only_when_told_so(tmp_path: Pa
         assert path.with_name(f"{DEFAULT_NAME}~").read_text() == "Bob's\n"
 
 
+async def test_a_file_that_was_changed_meanwhile_is_said_at_once(tmp_path: Path) -> None:
+    """Who saves again and looks elsewhere must see first that nothing was saved, and why."""
+    path = tmp_path / DEFAULT_NAME
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "4", "2", "escape", "s", "enter")
+        await pilot.pause()
+        path.write_text("Bob's\n")
+        await pilot.press("tab", "3", "f5")
+        await pilot.pause()
+        assert on_top(app) is SaveDialog
+        assert "was changed by someone else since" in dialog_text(app)
+        assert app.focused is None  # no field takes the answer
+        await pilot.press("r")
+        await pilot.pause()
+        assert on_top(app) is WorksheetScreen
+        assert path.read_text() == to_markdown(sheet.session.sheet)
+        assert path.with_name(f"{DEFAULT_NAME}~").read_text() == "Bob's\n"
+
+
+async def test_a_saved_file_that_became_a_folder_is_said_at_once_and_the_field_has_another_place(tmp_path: Path) -> None:
+    path = tmp_path / DEFAULT_NAME
+    async with form(tmp_path) as (app, _, pilot):
+        await pilot.press("tab", "4", "2", "escape", "s", "enter")
+        await pilot.pause()
+        path.unlink()
+        path.mkdir()
+        await pilot.press("tab", "3", "f5")
+        await pilot.pause()
+        assert "is a folder" in dialog_text(app)
+        assert isinstance(app.focused, Input)
+
+
 @pytest.mark.parametrize("key", ["s", "o", "p", "f1"])
 async def test_control_c_closes_the_dialogs_as_escape_does(tmp_path: Path, key: str) -> None:
     async with form(tmp_path) as (app, sheet, pilot):

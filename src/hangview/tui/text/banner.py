@@ -14,6 +14,7 @@ from hangview.tui.prose import Line, Prose, Span, Tone, line, wrap
 from hangview.tui.text.brief import briefs
 from hangview.tui.text.common import missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
+from hangview.tui.titles import cut_middle
 from hangview.tui.waiting import waiting_for
 
 if TYPE_CHECKING:
@@ -243,6 +244,10 @@ def banner(
         return (head, heads_so_far(heads))
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
+    if trouble:  # what stands here was true when it was read
+        told = so_far(incident, width) if partial else answer(incident, width)
+        before = "as last read; now "
+        return (head, told, line((before, Tone.UNKNOWN), (cut_middle(trouble, max(width - len(before), 20)), Tone.LEAD)))
     if partial:
         told = so_far(incident, width)
         return (head, told) if short else (head, told, context(incident, width))

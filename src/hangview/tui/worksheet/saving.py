@@ -53,9 +53,13 @@ class SaveDialog(Asking, Dialog[SaveResult]):
     BINDINGS: ClassVar[list[BindingType]] = bind(REPLACE_ACTIONS)
     AUTO_FOCUS = "Input"
 
-    def __init__(self, session: Session, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
+    def __init__(
+        self, session: Session, *, ascii_only: bool, words: ScreenWords = ENGLISH, refused: SaveResult | None = None
+    ) -> None:
+        """``refused``: what came of saving to the same file as before, for which there is this question."""
         super().__init__(ascii_only=ascii_only, words=words)
         self._session = session
+        self._refused = refused
         self._input = path_input(short_path(session.default_path, session.store.cwd))
         self._message = Lines(
             (line(words("save.relative", path=session.store.cwd)),), ascii_only=ascii_only, classes="dialog-message"
@@ -68,6 +72,8 @@ class SaveDialog(Asking, Dialog[SaveResult]):
 
     def on_mount(self) -> None:
         self._say_keys()
+        if self._refused is not None:
+            self.call_after_refresh(self._refuse, self._refused)  # once the field has its focus
 
     def _say_keys(self) -> None:
         if self._asked is not None:
@@ -91,15 +97,19 @@ class SaveDialog(Asking, Dialog[SaveResult]):
         result = self._session.save(path, replace=replace)
         if result.ok:
             self.dismiss(result)
-            return
+        else:
+            self._refuse(result)
+
+    def _refuse(self, result: SaveResult) -> None:
+        """Why it was not saved, and what can be done about it."""
         message = [line((self.words.result(result, 0), Tone.LEAD))]
         if result.status is SaveStatus.FAILED:
             self._asked = None
             if result.elsewhere is not None:
                 message.append(self._offer(result.path, result.elsewhere))
         else:
-            self._asked = path
-            message.append(line(self.words("save.stays", name=f"{path.name}~")))
+            self._asked = result.path
+            message.append(line(self.words("save.stays", name=f"{result.path.name}~")))
             self.set_focus(None)
             self.ask()
         self._message.show(tuple(message))

@@ -279,7 +279,8 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
         if result.ok:
             self._saved(result)
         else:
-            self.app.push_screen(self.save_dialog(), self._saved)
+            dialog = SaveDialog(self.session, ascii_only=self._ascii, words=self.words, refused=result)
+            self.app.push_screen(dialog, self._saved)
 
     def action_save_here(self) -> None:
         self.action_save()
