@@ -134,6 +134,16 @@ def test_two_programs_that_share_no_group_are_not_comparable():
     assert "repl: a group of B only" in text
 
 
+def test_of_whose_calls_there_is_no_record_is_said():
+    """B used the default group alone, A another one alone."""
+    shard = Pg("1", "shard", (0, 1))
+    a = before(*(rank(n).knows(WORLD, shard).calls("all_reduce", 1, 3, group=shard) for n in range(2)))
+    b = look(*(rank(n).knows(WORLD).calls("all_reduce", 1, 3) for n in range(2)))
+    label, sentence = answer(compare(a, b))
+    assert label == "NOT COMPARABLE"
+    assert sentence == "no call is held by both sets: default_pg: no call of it is recorded in A"
+
+
 def test_a_group_without_a_call_is_told_apart_from_a_group_of_one_set():
     unused = Pg("9", "unused", (0, 1))
     a = before(*(rank(n).knows(WORLD, unused).calls("all_reduce", 1, 3) for n in range(4)))

@@ -47,7 +47,7 @@ def test_an_empty_folder_has_words(tmp_path):
         assert b"no dump and no log was found" in terminal.raw
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_end_it_cleanly(number):
     with Terminal([*RUN, HANG]) as terminal:
         terminal.wait_for(lambda: answered(terminal))

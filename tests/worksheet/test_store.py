@@ -237,6 +237,25 @@ def test_once_there_is_room_again_only_the_newest_draft_is_left(places: Places, 
     assert [draft.sheet["driver"].typed for draft in places.store().drafts(INCIDENT)] == ["with room"]
 
 
+def test_where_no_temporary_file_can_be_written_a_worksheet_is_made_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python writes a file to find the folder for temporary ones, and refuses where it cannot (``ulimit -f 0``)."""
+
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "full"))
+    (tmp_path / "full").write_text("no folder\n")
+    (tmp_path / "state").write_text("no folder\n")
+    store = SheetStore(state_dir=tmp_path / "state", cwd=tmp_path)
+    result = store.keep(SHEET.with_text("driver", "x"), INCIDENT)
+    assert not result.kept
+    assert store.save(SHEET, "full/a.md").status is SaveStatus.FAILED
+    assert store.save(SHEET, "a.md").ok
+
+
 def test_a_fallback_that_is_somebody_elses_is_not_used(places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "theirs").mkdir()
     places.fallback.symlink_to(tmp_path / "theirs")

@@ -320,5 +320,9 @@ def _why_nothing(comparison: Comparison) -> str:
         return ": no rank has a dump in both"
     if not any(pair.a is not None and pair.b is not None for pair in comparison.groups):
         return ": no group is in both"
-    reasons = [reason for pair in comparison.groups if pair.a is not None and pair.b is not None for reason in pair.unobserved]
-    return f": {reasons[0].removeprefix(NO_OVERLAP)}" if reasons else ""
+    both = (pair for pair in comparison.groups if pair.a is not None and pair.b is not None)
+    for pair in both:
+        for reason in pair.unobserved:
+            spans = reason.removeprefix(NO_OVERLAP)
+            return f": {spans if spans != reason else f'{pair.label}: {reason}'}"
+    return ""

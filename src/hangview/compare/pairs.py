@@ -113,7 +113,7 @@ def _windows(pair: Pair, first: int | None) -> Iterable[str]:
     if pair.held_a is None or pair.held_b is None:
         for word, mine, theirs in (("A", pair.held_a, pair.held_b), ("B", pair.held_b, pair.held_a)):
             if mine is None and theirs is not None and pair.ranks:
-                yield f"{word} holds no record of its calls"
+                yield f"no call of it is recorded in {word}"
         return
     if first is None:
         yield f"{NO_OVERLAP}A holds {_span(pair.held_a)}, B {_span(pair.held_b)}"

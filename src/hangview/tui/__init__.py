@@ -45,7 +45,7 @@ def run(paths: Sequence[str], options: ReadOptions, ui: UiOptions) -> int:
 
     0: looked, no hang. 1: at least one divergence. 2: this is no terminal for a screen (stdin is no tty, or neither stdout nor
     stderr is one, or TERM is "dumb"); said in one line on stderr that names ``hangview report``. 3: nothing could be concluded,
-    or the user left before the files were read; said in one line too. 128 + n: ended by signal n (SIGHUP, SIGTERM, SIGINT);
+    or the user left before the files were read; said in one line too. 128 + n: ended by signal n (HUP, TERM, INT, QUIT);
     the worksheet's draft is written and the terminal is restored first.
 
     ``paths`` must exist; one that vanishes later is said on the screen.

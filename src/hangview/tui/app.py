@@ -252,7 +252,8 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             self._sheet = WorksheetScreen(SheetStore(), incident, ascii_only=self.main.ascii, language=self.main.ui.language)
             self.install_screen(self._sheet, "worksheet")
         if self._sheet is None:
-            self.main.say("no worksheet yet: the files are being read")
+            read = "no file was read" if self.main.trouble else "the files are being read"
+            self.main.say(f"no worksheet yet: {read}")
         return self._sheet
 
     def action_worksheet(self) -> None:

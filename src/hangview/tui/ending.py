@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 #: Seconds for the orderly way before the last resort.
 GRACE = 2.0

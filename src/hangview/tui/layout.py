@@ -13,7 +13,7 @@ BOTH = 9
 
 def too_small(width: int, height: int) -> str:
     """What stands on the screen then."""
-    return f"{width} × {height} is too small: hangview needs {SMALLEST[0]} × {SMALLEST[1]}"
+    return f"{width} × {height} is too small for this screen, which needs {SMALLEST[0]} × {SMALLEST[1]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangview.replacing import replacing
@@ -13,7 +14,6 @@ from hangview.worksheet.failures import Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 _WORDS = {
     errno.ENOSPC: "no_space",
@@ -61,6 +61,15 @@ def is_own_folder(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+
+
+def temporary_folder() -> Path:
+    """Where temporary files go. Python writes one to find out, and refuses where none can be written (a full quota, ``ulimit -f
+    0``): then it is where they would go, so that the reason is said of the file that is to be written there."""
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError:
+        return Path(os.environ.get("TMPDIR") or "/tmp")
 
 
 def writable_folder(candidates: Iterable[Path], size: int) -> Path | None:

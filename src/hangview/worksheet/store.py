@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import stat
-import tempfile
 import threading
 from dataclasses import dataclass
 from enum import StrEnum
@@ -105,7 +104,7 @@ class SheetStore:
 
     def __init__(self, *, state_dir: Path | None = None, fallback_dir: Path | None = None, cwd: Path | None = None) -> None:
         self._state = state_dir if state_dir is not None else _user_state_dir()
-        self._fallback = fallback_dir if fallback_dir is not None else Path(tempfile.gettempdir()) / f"hangview-{os.getuid()}"
+        self._fallback = fallback_dir if fallback_dir is not None else files.temporary_folder() / f"hangview-{os.getuid()}"
         self.cwd = cwd if cwd is not None else _cwd()
         self._guard = threading.RLock()
         self._name = drafts.new_name()
@@ -297,7 +296,7 @@ class SheetStore:
         return SaveResult(SaveStatus.FAILED, path, Said("could_not_write", path=path, why=why), elsewhere=elsewhere)
 
     def _other_folders(self, not_here: Path) -> Iterator[Path]:
-        for folder in (self.cwd, Path.home(), self._state, Path(tempfile.gettempdir())):
+        for folder in (self.cwd, Path.home(), self._state, files.temporary_folder()):
             if os.path.realpath(folder) != os.path.realpath(not_here):
                 yield folder
 

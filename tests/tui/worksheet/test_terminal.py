@@ -56,7 +56,7 @@ def type_into_it(terminal: Terminal, text: str) -> None:
     terminal.wait_for(text)
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
 def test_an_end_by_signal_loses_no_letter(desk: Desk, number: signal.Signals) -> None:
     with desk.terminal() as terminal:
         open_worksheet(terminal)
