@@ -17,6 +17,7 @@ from hangview.tui import UiOptions
 from hangview.tui.app import HangviewApp
 from hangview.tui.worksheet.lines import Lines
 from hangview.tui.worksheet.offers import ChangesDialog, DraftDialog, PreviewDialog
+from hangview.tui.worksheet.paper import answers_of
 from hangview.tui.worksheet.paper_view import Paper
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
 from hangview.tui.worksheet.screen import WorksheetScreen
@@ -477,6 +478,22 @@ async def test_a_finding_is_sent_before_and_while_the_form_is_shown(tmp_path: Pa
         assert app.sheet.form.at.key == "hypothesis.4"
         await pilot.press(*"mine")
         assert app.sheet.session.sheet["hypothesis.4"].typed == "mine"
+
+
+async def test_a_digit_on_a_choice_is_its_answer_and_no_other_section(tmp_path: Path) -> None:
+    """As in a numbered list. It led away to that section, and the next tab back into a field of it."""
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("changed_count")
+        assert app.focused is not None
+        answers = answers_of(sheet.session.sheet["changed_count"])
+        for number in (2, 1, 9):
+            await pilot.press(str(number))
+            assert sheet.form.at is not None
+            assert sheet.form.at.key == "changed_count"
+        assert sheet.session.sheet["changed_count"].typed == answers[0]  # there is no ninth
+        order = [stop.key for stop in sheet.form.stops]
+        await pilot.press("tab")
+        assert sheet.form.at.key == order[order.index("changed_count") + 1]
 
 
 async def test_choices_ticks_and_undo(tmp_path: Path) -> None:

@@ -60,6 +60,11 @@ class Choice(Lines, can_focus=True):
     def action_choose_none(self) -> None:
         self._choose("")
 
+    def action_choose_number(self, number: int) -> None:
+        """The answer with this number. A digit is meant for the field that one is in: one that it does not have does nothing."""
+        if number <= len(self._answers):
+            self._choose(self._answers[number - 1])
+
     def choose_row(self, row: int) -> None:
         """Choose the answer on a row; answers are short, each has one."""
         number = row - (0 if self.value else 1)
