@@ -68,7 +68,9 @@ def test_files_of_several_runs_are_said_in_the_first_lines_of_every_form():
     two = (Attempt(1, (0, 1, 2, 3), False, "older"), Attempt(2, (0, 1, 2, 3), True))
     made = incident(NOT_REQUESTED, leads=(3,), sources=now + old, attempts=two)
     for form in (to_text, to_markdown, to_explanation):
-        assert "files of 2 attempts: attempt 2 alone is shown, 4 files left out" in "".join(form(made).splitlines()[:5]), form
+        assert "files of 2 attempts or jobs: attempt 2 alone is shown, 4 files left out" in "".join(
+            form(made).splitlines()[:5]
+        ), form
 
 
 def test_several_files_of_one_rank_are_said_in_the_first_lines_of_every_form():

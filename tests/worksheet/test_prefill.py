@@ -352,7 +352,10 @@ def test_collection_delay_from_the_newest_records() -> None:
         schema={"rank": pl.Int32, "created_ns": pl.Int64, "started_ns": pl.Int64, "completed_ns": pl.Int64},
     )
     line = values(prefill(replace(incident, entries=entries)), "delay")[0]
-    assert line == "the newest records lie 21 s apart, rank 0 first, rank 1 last; differences of clocks are in it"
+    assert line == (
+        "the newest records lie 21 s apart, rank 0 first (2026-11-29 14:00:09 UTC by its clock), rank 1 last; "
+        "differences of clocks are in it"
+    )
 
 
 def test_the_first_hypothesis_is_the_lead_with_its_evidence_and_the_case_against_it_blank() -> None:

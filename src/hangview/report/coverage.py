@@ -100,7 +100,9 @@ def mixed_lines(incident: Incident) -> list[str]:
     shown = [attempt.attempt for attempt in attempts if attempt.current]
     if len(attempts) > 1 and shown:
         left = sum(source.status is SourceStatus.OTHER_ATTEMPT for source in incident.records.sources)
-        lines.append(f"files of {len(attempts):,} attempts: attempt {shown[0]} alone is shown, {count(left, 'file')} left out")
+        lines.append(
+            f"files of {len(attempts):,} attempts or jobs: attempt {shown[0]} alone is shown, {count(left, 'file')} left out"
+        )
     worlds = _worlds(incident)
     if len(worlds) > 1:
         named = "; ".join(fold_ranks(world, 4) for world in worlds[:WORLDS]) + ("; …" if len(worlds) > WORLDS else "")

@@ -347,7 +347,8 @@ def _delay(incident: Incident) -> Lines:
         return ()
     (first, earliest), (last, latest) = newest.row(0), newest.row(-1)
     text = (
-        f"the newest records lie {evidence.seconds(latest - earliest)} apart, rank {first} first, rank {last} last; "
+        f"the newest records lie {evidence.seconds(latest - earliest)} apart, rank {first} first "
+        f"({evidence.moment(earliest)} by its clock), rank {last} last; "
         "differences of clocks are in it"
     )
     return (Prefilled(text, "times of the newest record of each rank"),)
