@@ -132,6 +132,9 @@ def test_what_a_source_says_of_itself(tmp_path):
         (dump([entry(3, state="scheduled"), entry(7, state="scheduled")], config(default_pg=[0])), True),  # holes
         (dump([entry(9, state="scheduled")], config(default_pg=[0]), {"0": status(9, -1, 8)}), True),
         (dump([], config(default_pg=[0]), {"0": status(9, -1, 9)}), True),
+        # a ring of unfinished calls: 6, by the counters unfinished, is overwritten; or nothing is gone before the first
+        (dump([entry(9, state="scheduled")], config(default_pg=[0]), {"0": status(9, -1, 5)}), False),
+        (dump([entry(1, state="scheduled")], config(default_pg=[0]), {"0": status(1, -1, 1)}), False),
         (dump([], config(default_pg=[0])), False),
         (dump([], config(default_pg=[0]), {"0": status(-1)}), False),
         (dump([entry(1, state="scheduled")], config(default_pg=[0]), {"0": status(1)}), False),
@@ -141,6 +144,14 @@ def test_what_a_source_says_of_itself(tmp_path):
 def test_only_active_dumps_are_told(tmp_path, content, only_active):
     write(tmp_path / "rank_0", content)
     assert source(records(tmp_path), "rank_0").only_active is only_active
+
+
+def test_a_dump_of_unfinished_calls_beside_whole_ones_is_a_full_ring(tmp_path):
+    """What is left out when dumps are written is left out of all of them."""
+    write(tmp_path / "rank_0", dump([entry(9, state="scheduled")], config(default_pg=[0, 1]), {"0": status(9, -1, 8)}))
+    write(tmp_path / "rank_1", dump(calls(9, open_last=True), config(default_pg=[0, 1]), {"0": status(9, -1, 8)}))
+    first = source(records(tmp_path), "rank_0")
+    assert (first.only_active, first.wrapped) == (False, True)
 
 
 # --- groups

@@ -189,3 +189,24 @@ def test_number_0_is_the_default_group_where_the_other_dumps_say_so(tmp_path):
         tmp_path, [dump(calls(4, open_last=True), groups, {"0": status(4, -1, 3)}), dump([], groups, {"0": status(3, -1, 3)})]
     )
     assert units(found, 1) == {"0": (3, None, 3)}
+
+
+def test_a_rank_that_says_more_than_its_whole_dump_holds_is_marked(tmp_path):
+    """The others' counters are their newest seqs, rank 1 counts to 9 and recorded 4: one of the two is wrong."""
+    same = dump(calls(5, open_last=True), WORLD, {"0": status(5, -1, 4)})
+    found = job(tmp_path, [same, dump(calls(4), WORLD, {"0": status(9, -1, 4)}), same])
+    assert units(found, 1) == {"0": (None, None, None)}
+    assert [each.beyond for each in found.statuses] == [False, True, False]
+
+
+def test_counters_that_nobodys_records_agree_with_mark_nobody(tmp_path):
+    found = job(tmp_path, [dump(calls(4), WORLD, {"0": status(9, -1, 4)})] * 2)
+    assert not any(each.beyond for each in found.statuses)
+
+
+def test_a_dump_without_names_is_read_as_the_others_are(tmp_path):
+    """Without a library a record's counters would be taken for those of the hook, which count from 0."""
+    nameless = [one | {"profiling_name": ""} for one in calls(4)]
+    same = dump(calls(5, open_last=True), WORLD, {"0": status(5, -1, 4)})
+    found = job(tmp_path, [same, dump(nameless, WORLD, {"0": status(4, -1, 4)}), same])
+    assert units(found, 1) == {"0": (4, None, 4)}

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+import hangview
 from hangview.dumps import read as reading
 from hangview.dumps.find import Found
 from hangview.dumps.read import read_file
-from hangview.schema import Limits, SourceKind, SourceStatus
-from tests.dumps.job import plain, write
+from hangview.schema import Limits, ReadOptions, SourceKind, SourceStatus
+from tests.dumps.job import calls, config, dump, entry, plain, write
 from tests.support.torch_pickle import dump_bytes
 
 LIMITS = Limits()
@@ -202,3 +203,17 @@ def test_damage_in_json_is_not_called_the_end(tmp_path, cut):
     assert result.reason.startswith(words)
     assert result.reason.endswith(f": {result.decoded.count} entries before that are used")
     assert 100 < result.decoded.count < 300
+
+
+@pytest.mark.parametrize("name", ["collective_seq_id", "p2p_seq_id", "op_id", "pg_id"])
+@pytest.mark.parametrize("number", [2**31, 2**62, -(2**62)])
+def test_a_number_that_no_job_counts_to_costs_this_file_and_no_other(tmp_path, name, number):
+    """One such number ended the analysis of all ranks."""
+    for rank in range(3):
+        write(tmp_path / f"rank_{rank}", dump(calls(4, open_last=True), config(default_pg=[0, 1, 2])))
+    write(tmp_path / "rank_1", dump([*calls(3), entry(4, **{name: number})], config(default_pg=[0, 1, 2])))
+    incident = hangview.load(str(tmp_path), options=ReadOptions(cache=False))
+    assert incident.coverage.read == (0, 2)
+    (reason,) = (source.reason for source in incident.records.sources if source.rank == 1)
+    assert f"{number:,}, which no job counts to" in str(reason)
+    assert incident.leads == ()

@@ -126,6 +126,7 @@ class Dump:
     statuses: list[tuple[Pg, int | None, int | None, int | None, tuple[int | None, int | None, int | None]]] = field(
         default_factory=list
     )
+    beyond: set[Pg] = field(default_factory=set)
     configures: bool = True
     first_record: int = 0
     active: bool = False
@@ -247,11 +248,14 @@ class Dump:
         *,
         group: Pg = WORLD,
         raw: tuple[int | None, int | None] | None = None,
+        beyond: bool = False,
     ) -> Dump:
-        """Counters of one group, in seqs; ``raw``: (enqueued, completed) as written, where that differs."""
+        """Counters of one group, in seqs; ``raw``: (enqueued, completed) as written, where that differs; ``beyond``: they say
+        more than the records, and are not believed."""
         written = (raw[0], None, raw[1]) if raw is not None else (enqueued, None, completed)
         self.pg_id(group)
         self.statuses.append((group, enqueued, None, completed, written))
+        self.beyond |= {group} if beyond else set()
         return self
 
     def wrapped(self, first_record: int = 10_000) -> Dump:
@@ -308,7 +312,9 @@ class Dump:
 
     def counters(self, source: int) -> list[GroupStatus]:
         return [
-            GroupStatus(source, self.ids[group], group.name, group.desc, enqueued, started, completed, raw)
+            GroupStatus(
+                source, self.ids[group], group.name, group.desc, enqueued, started, completed, raw, beyond=group in self.beyond
+            )
             for group, enqueued, started, completed, raw in self.statuses
         ]
 

@@ -185,3 +185,26 @@ def test_sides_part_the_ranks_whatever_the_order(values, unobserved, rng):
     for side in named:  # whatever the others turn out to have requested, more of all members asked for this
         assert all(len(side.ranks) > len(other.ranks) + unobserved for other in found if other is not side)
         assert 2 * len(side.ranks) > len(members)
+
+
+# -- lists of uneven tensors ---------------------------------------------------------------------------------------------
+
+
+def test_an_uneven_all_gather_is_compared_by_the_list_that_all_have():
+    """torch: all_gather and reduce_scatter take lists of uneven tensors; the hook of 2.15 writes the list into one record."""
+    lists = (100, 40, 100)
+    assert key("all_gather", 100, lists) == key("all_gather", 40, lists)
+    assert key("all_gather", 100, lists) != key("all_gather", 100, (100, 50, 100))
+    assert key("reduce_scatter", lists, 40) == key("reduce_scatter", lists, 100)
+    assert key("all_gather", 100, (100, 100)) != key("all_gather", 40, (100, 100))  # even: each gives as much as the others
+
+
+def test_operations_that_are_uneven_by_definition_are_compared_by_their_totals():
+    assert key("all_gather_v", 100, 240) == key("all_gather_v", 40, 240)
+    assert key("all_gather_v", 100, 240) != key("all_gather_v", 40, 230)
+    assert key("reduce_scatter_v", 240, 100) == key("reduce_scatter_v", 240, 40)
+
+
+def test_made_up_sizes_do_not_overflow_what_is_summed_over_ranks():
+    huge = key("all_reduce", [(2**62, 2**62)])
+    assert 2**50 < huge.sent < 2**63 // 512

@@ -54,7 +54,8 @@ def lanes(*dumps: Dump) -> list[int]:
         # forks keep its meaning
         ("hccl", (0, True), LOST),
         ("rccl", (2, True), COMPLETED),
-        ("xccl", (1, False), BEGUN),
+        # xccl takes each off its list as it is issued (torch-xpu-ops, ProcessGroupXCCL.cpp, 2026-08)
+        ("xccl", (0, True), ENDED),
         # gloo: the state never moves
         ("gloo", (0, False), REQUESTED),
         ("gloo", (0, True), ENDED),

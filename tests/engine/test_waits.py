@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.waits import Arrow, Edge, End, Graph
 from hangview.incident import COLLECTIVE
-from tests.engine.support import OPEN, PAIR, WORLD, Pg, alike, lost, rank, steps
+from tests.engine.support import OPEN, PAIR, WORLD, Pg, alike, look, lost, rank, steps
 
 if TYPE_CHECKING:
     from hangview.schema import Source
@@ -361,3 +361,23 @@ def test_a_batch_that_a_file_ends_in_closes_no_circle():
     graph = steps(*cut, other).graph
     assert graph.paired == ()
     assert [(e.rank, e.on, e.arrow) for e in graph.edges[1]] == [(1, 0, Arrow.UNKNOWN)]
+
+
+# -- records that are gone -----------------------------------------------------------------------------------------------
+
+
+def test_a_message_whose_other_record_was_overwritten_may_be_open_there_too():
+    """Both members of a group of two count alike: rank 1 made its fifth send, and whether it is over its file has forgotten."""
+    waiting = rank(0).recv(1, 5, OPEN, group=PAIR)
+    forgot = graph(waiting, rank(1).wrapped().recv(0, 7, OPEN, group=PAIR))
+    assert (0, 1, "unknown") in arrows(forgot)
+    remembers = graph(waiting, rank(1).wrapped().send(0, 4, group=PAIR).send(0, 5, group=PAIR).recv(0, 7, OPEN, group=PAIR))
+    assert (0, 1, "unknown") not in arrows(remembers)
+    assert ends(remembers)[0] == {End.LAG}
+
+
+def test_a_call_of_one_rank_waits_for_nobody():
+    alone = Pg("7", "dp", (3,))
+    dumps = [*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 41).call("all_reduce", 1, OPEN, group=alone)]
+    incident = look(*dumps)
+    assert incident.leads == (3,)

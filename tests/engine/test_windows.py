@@ -10,7 +10,7 @@ from hangview.engine.groups import resolve
 from hangview.engine.windows import blank, maybe_open
 from hangview.incident import Group
 from hangview.schema import CellState, Source, SourceKind, SourceStatus
-from tests.engine.support import DONE, ISSUED, OPEN, WORLD, Pg, alike, lost, rank, records, steps
+from tests.engine.support import DONE, ISSUED, OPEN, WORLD, Pg, alike, look, lost, rank, records, steps
 
 if TYPE_CHECKING:
     from hangview.engine.windows import Window
@@ -344,3 +344,25 @@ def test_who_caught_a_time_out_and_went_on_proves_nothing():
         for r in range(3)
     ]
     assert window(3, *soon, gloo(3, 1, 41)).above is BEFORE
+
+
+def test_counters_that_say_more_than_the_records_leave_it_open_what_was_requested():
+    """Rank 3 counts to 49, its whole dump ends at 41 of 42: whether it came to 42 is not known."""
+    behind = rank(3).calls("all_reduce", 1, 41)
+    assert look(*alike((0, 1, 2), "all_reduce", 42), behind).leads == (3,)
+    doubted = look(*alike((0, 1, 2), "all_reduce", 42), behind.counts(None, None, raw=(49, 41), beyond=True))
+    assert doubted.leads == ()
+    assert "requested 49 here, its newest entry is 41" in doubted.findings[0].evidence[0].text
+
+
+def test_a_dump_that_ends_before_a_send_which_its_receiver_completed_is_older():
+    """Rank 1 completed the third message of rank 0, whose dump ends after the second."""
+    pipe = Pg("5", "pp", (0, 1))
+    receiver = rank(1).recv(0, 1, group=pipe).recv(0, 2, group=pipe).recv(0, 3, group=pipe)
+    sender = rank(0).send(1, 1, group=pipe).send(1, 2, group=pipe).calls("all_reduce", 1, 41)
+    others = alike((2, 3), "all_reduce", 42)
+    early = look(sender, receiver.calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN), *others)
+    assert early.leads == ()
+    assert "written before" in early.findings[0].evidence[0].text
+    open_there = rank(1).recv(0, 1, group=pipe).recv(0, 2, group=pipe).recv(0, 3, OPEN, group=pipe)
+    assert look(sender, open_there.calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN), *others).leads == (0,)

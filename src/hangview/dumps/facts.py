@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from hangview.dumps.decoded import NONE
+from hangview.dumps.decoded import NONE, NotADump
 from hangview.dumps.names import Inside
 from hangview.dumps.ops import parse_op
 from hangview.producers import TORCHCOMMS, producer_of
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 DEFAULT_NAME = "0"
 DEFAULT_DESC = "default_pg"
+#: Columns that count, and what none of them reaches.
+_COUNTED = ("seq", "p2p_seq", "op_id", "pg_id")
+_MOST = 2**31 - 2
 #: Peers of so many distinct sends and receives are looked at to find a dump's own rank.
 _PEERS = 64
 
@@ -64,6 +67,15 @@ def ids(decoded: Decoded, name: str) -> npt.NDArray[np.uint32]:
 def flags(decoded: Decoded, name: str) -> npt.NDArray[np.bool_]:
     """A column of yes and no."""
     return cast("npt.NDArray[np.bool_]", decoded.columns[name])
+
+
+def refuse_beyond(decoded: Decoded) -> None:
+    """Raise NotADump for a number that no job counts to: one such record would spoil what is computed over all ranks."""
+    for name in _COUNTED:
+        values = ints(decoded, name)
+        beyond = (values != NONE) & ((values >= _MOST) | (values <= -_MOST))
+        if beyond.any():
+            raise NotADump(f"an entry's {name} is {values[beyond][0]:,}, which no job counts to")
 
 
 def facts_of(decoded: Decoded) -> Facts:

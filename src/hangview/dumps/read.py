@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from hangview.dumps.bundles import Piece, Unusable, pieces
 from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import DAMAGED, ZEROS, NotADump, Refused
-from hangview.dumps.facts import facts_of
+from hangview.dumps.facts import facts_of, refuse_beyond
 from hangview.dumps.find import Found, open_regular
 from hangview.dumps.kinds import HEAD, PACK, PACKED, Form, form_of, kind_of, says_dump, says_log
 from hangview.dumps.result import FileRead, failed
@@ -121,6 +121,7 @@ def read_bytes(found: Found, data: bytes, limits: Limits, known: Known | None = 
     """Decode the bytes of one dump."""
     try:
         decoded = decode(data, limits, known)
+        refuse_beyond(decoded)
         facts = facts_of(decoded)
     except Refused as error:
         return failed(found, SourceStatus.REFUSED, f"refused: {error}" if "refuse" not in str(error) else str(error))

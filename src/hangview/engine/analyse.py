@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.calls import Calls
+    from hangview.engine.groups import Grouping
     from hangview.engine.p2p import P2PLane, Traffic
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Graph
@@ -46,22 +47,26 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     grouping = groups.resolve(records, logs.ranks if logs is not None else ())
     entries = recorders.one_recorder(records, readings.read(records, grouping))
     names = readings.families(records)
-    calls = calls_room.line_up(records, entries, names)
-    traffic = p2p.traffic(records, grouping.groups, entries)
+    calls = calls_room.line_up(records, entries, names, grouping.earlier)
+    judged = calls.without(grouping.earlier)
+    now = entries.filter(~pl.col("group").is_in(list(grouping.earlier))) if grouping.earlier else entries
+    traffic = p2p.traffic(records, grouping.groups, now)
     early = p2p.sent_later(records, grouping.groups, traffic)
     known = windows.windows(records, grouping, calls, entries, early)
     if logs is not None:
         from hangview.engine import bylog  # without logs all that reads them takes longer to import than a small set to analyse
         from hangview.logs import judge
 
-        known = bylog.fill(known, grouping.groups, logs, frozenset(g for g, *_ in traffic.lanes))
+        anew = {grouping.groups[i].name for i in grouping.earlier}  # of which generation a log tells is not known
+        filled = tuple(group for group in grouping.groups if group.name not in anew)
+        known = bylog.fill(known, filled, logs, frozenset(g for g, *_ in traffic.lanes))
     open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
     single = frozenset(group.id for group in grouping.groups if len(group.ranks) == 1 and not group.inferred)
     graph = waits.build(records, known, open_calls, traffic, lost, apart, single)
-    moved, late = callsites.shifts(calls), clocks.stragglers(calls)
-    hosts = clocks.clocks(records, calls)
+    moved, late = callsites.shifts(judged), clocks.stragglers(judged)
+    hosts = clocks.clocks(records, judged)
     case = findings.Case(
         records=records,
         groups=grouping.groups,
@@ -91,6 +96,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
             known = bylog.fill(windows.blank(records, of_groups), of_groups, logs, frozenset())
     found = findings.ordered(found)
     verdict = _verdict(records, calls, traffic, found)
+    if verdict is Verdict.NO_HANG and _open_behind(grouping, entries):
+        verdict = Verdict.NOT_ENOUGH_EVIDENCE
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     return Incident(
         paths=tuple(paths),
@@ -142,6 +149,11 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: Sequence[F
     if not any(s.usable for s in records.sources) or (calls.rows.is_empty() and not traffic.lanes):
         return Verdict.NOT_ENOUGH_EVIDENCE
     return Verdict.NO_HANG
+
+
+def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:
+    """Whether calls are open, and a rank is not known to be in the generation of a group that others are in."""
+    return bool(grouping.behind) and bool(entries["reading"].is_in(readings.OPEN).any())
 
 
 def _coverage(records: Records, found: tuple[Group, ...], world: frozenset[int], logs: LogEvidence | None) -> Coverage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from hangview.engine.readings import COLLECTIVE, OPEN, P2P
 from hangview.schema import FULL, CellState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     import numpy.typing as npt
 
@@ -42,7 +42,8 @@ class Calls:
     ``by_seq``: one row per (group, seq): n, n_open, n_completed, n_ended, n_stacks (members with a stack), ``parted`` (these
     differ), ``differs`` (keys of any kind), ``full`` (an operation that needs every member), ``exchange`` and for these the
     totals ``sent`` and ``received``.
-    ``unjudged``: groups whose collective numbers do not correspond between ranks, with the reason.
+    ``unjudged``: groups whose collective numbers do not correspond between ranks, or whose calls are not to be judged, with the
+    reason.
     """
 
     rows: pl.DataFrame
@@ -50,6 +51,13 @@ class Calls:
     keys: tuple[Key, ...]
     entries: pl.DataFrame
     unjudged: dict[int, str]
+
+    def without(self, groups: Collection[int]) -> Calls:
+        """The calls of all other groups."""
+        if not groups:
+            return self
+        other = ~pl.col("group").is_in(list(groups))
+        return replace(self, rows=self.rows.filter(other), by_seq=self.by_seq.filter(other))
 
     def at(self, group: int, seq: int) -> pl.DataFrame:
         """The rows of one call with their details, ascending by rank."""
@@ -80,12 +88,14 @@ class Calls:
         return rows.hstack(wanted[rows["row"].to_numpy()])
 
 
-def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ...]) -> Calls:
-    """Calls of all groups. ``entries`` is what ``readings.read`` gives."""
+def line_up(
+    records: Records, entries: pl.DataFrame, family_names: tuple[str, ...], unjudged: Mapping[int, str] | None = None
+) -> Calls:
+    """Calls of all groups. ``entries`` is what ``readings.read`` gives; ``unjudged``: groups not to be judged."""
     wanted = ("group", "rank", "op", "signature", "stack", "family", "reading", "issued")
     rows = (
         entries.lazy()
-        .select(*wanted, "lane", pl.col("seq").cast(pl.Int32), row=pl.int_range(pl.len(), dtype=pl.UInt32))
+        .select(*wanted, "lane", pl.col("seq").cast(pl.Int32, strict=False), row=pl.int_range(pl.len(), dtype=pl.UInt32))
         .filter((pl.col("lane") == COLLECTIVE) & pl.col("seq").is_not_null() & pl.col("group").is_not_null())
         .drop("lane")
         .collect()
@@ -96,7 +106,7 @@ def line_up(records: Records, entries: pl.DataFrame, family_names: tuple[str, ..
     at = {(op, signature): key for op, signature, key in table.select("op", "signature", "key").iter_rows()}
     rows = rows.with_columns(key=pl.Series(np.array([at[pair] for pair in pairs], np.uint32)[number]))
     rows = _doubtful(records, rows, entries)
-    return Calls(rows, _by_seq(rows, table, family_names), keys, entries, _unjudged(entries))
+    return Calls(rows, _by_seq(rows, table, family_names), keys, entries, {**_unjudged(entries), **(unjudged or {})})
 
 
 def _pairs(rows: pl.DataFrame) -> tuple[list[tuple[int, int]], npt.NDArray[np.intp]]:

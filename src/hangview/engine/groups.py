@@ -7,22 +7,24 @@ stand for different groups on different ranks. Where no configuration gives the 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from hangview.engine import generations
 from hangview.incident import Group, told_apart
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from hangview.engine.generations import Place
     from hangview.schema import GroupConfig, Records
 
     SetOf = Callable[[tuple[int, ...]], frozenset[int]]
 
-DEFAULT_DESC = "default_pg"
+DEFAULT_DESC = generations.DEFAULT_DESC
 #: Ranks between known ones count as missing up to so many for each known one: a number in a name may be no rank at all.
 _HOLES = 8
 _FEW = 64
@@ -32,10 +34,12 @@ _WORLD = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """``of_label`` maps (source, label id, pg_id) to a group id; ``configured`` holds (source, group id) for every group that
-    a source's own configuration names; ``disputes`` lists what ranks say differently about one group. ``sizes``: how many
-    members an inferred group has, where something proves it; ``world``: every rank that is known of, where members had to be
-    inferred."""
+    """``of_label`` maps (source, label id, pg_id, life) to a group id, with ``back``: how often its rank has made the group
+    anew since; ``life`` has the life of each entry, where a pg_id has several. ``configured`` holds (source, group id) for
+    every group that a source's own configuration names; ``disputes`` lists what ranks say differently about one group.
+    ``sizes``: how many members an inferred group has, where something proves it; ``world``: every rank that is known of, where
+    members had to be inferred. ``earlier``: generations of a group that are not its newest -> why they are not judged;
+    ``behind``: sources that are not known to be in the newest of each -> why."""
 
     groups: tuple[Group, ...]
     of_label: pl.DataFrame
@@ -43,6 +47,9 @@ class Grouping:
     disputes: tuple[Dispute, ...]
     sizes: Mapping[int, int] = field(default_factory=dict)
     world: frozenset[int] = frozenset()
+    life: pl.Series | None = None
+    earlier: Mapping[int, str] = field(default_factory=dict)
+    behind: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     rank_of = {i: s.rank for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
     set_of = _member_sets()
     config_of, by_name = _configs(records, rank_of, set_of)
-    places = _places(records)
+    spans, life = generations.places(records)
 
     said: dict[Key, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))  # descriptions, and the ranks that give them
     order: dict[Key, set[tuple[int, ...]]] = defaultdict(set)
@@ -86,23 +93,32 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
             key = (config.name, set_of(config.ranks), 0)
             said[key][_filled(config.desc)].add(rank_of[config.source])
             order[key].add(config.ranks)
-    key_of: dict[tuple[int, int, int | None], Key] = {}
-    loose: dict[tuple[str, str, int], list[tuple[int, int, int | None]]] = defaultdict(list)
-    for place, nth in places.items():
-        source, label, _ = place
+    key_of: dict[Place, Key] = {}
+    loose: dict[tuple[str, str, int], list[Place]] = defaultdict(list)
+    members_of = {
+        (source, label): config_of.get((source, records.labels[label][0]))
+        or _told_by_others(by_name.get(records.labels[label][0], ()), rank_of[source])
+        for source, label in spans
+    }
+    home_of = {
+        (s, at): (records.labels[at][0], ranks or _filled(records.labels[at][1])) for (s, at), ranks in members_of.items()
+    }
+    matched = generations.match(records, spans, home_of)
+    for place in (span.place for found in spans.values() for span in found):
+        source, label, nth = place[0], place[1], matched.nth[place]
         name, desc = records.labels[label]
-        ranks = config_of.get((source, name)) or _told_by_others(by_name.get(name, ()), rank_of[source])
+        ranks = members_of[source, label]
         if ranks:
             key_of[place] = (name, ranks, nth)
             said[name, ranks, nth][_filled(desc)].add(rank_of[source])
         else:
             loose[name, _filled(desc), nth].append(place)
     inferred: set[Key] = set()
-    sized = _sizes(records, {label for found in loose.values() for _, label, _ in found})
+    sized = _sizes(records, {place[1] for found in loose.values() for place in found})
     world = _world(records, rank_of, set_of, sized, by_log)
     size_of: dict[Key, int] = {}
     for (name, desc, nth), found in loose.items():
-        members = world if desc == DEFAULT_DESC else frozenset(rank_of[source] for source, *_ in found)
+        members = world if desc == DEFAULT_DESC else frozenset(rank_of[place[0]] for place in found)
         key = (name, members, nth)
         size = sized.get(found[0][1])
         if size is None and desc == DEFAULT_DESC and _only_default(records) and members == set(records.exist):
@@ -122,7 +138,8 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     descs: dict[Key, set[str]] = defaultdict(set)
     for key, told in said.items():
         descs[same.get(key, key)].update(told)
-    groups = told_apart(
+    groups = _told_apart(
+        keys,
         [
             Group(
                 id=i,
@@ -132,13 +149,15 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
                 inferred=key in inferred,
             )
             for i, key in enumerate(keys)
-        ]
+        ],
     )
     configured = frozenset(
         (c.source, ids[c.name, set_of(c.ranks), 0]) for c in records.configs if c.ranks and c.source in rank_of
     )
-    rows = sorted(((*place, ids[key]) for place, key in key_of.items()), key=lambda r: (r[0], r[1], r[2] or 0))
-    schema = {"source": pl.UInt32, "label": pl.UInt32, "pg_id": pl.Int32, "group": pl.Int32}
+    rows = [(*place, ids[key], matched.back.get(place, 0)) for place, key in key_of.items()]
+    rows.sort(key=lambda r: (r[0], r[1], r[2] or 0, r[3]))
+    place_types = {"source": pl.UInt32, "label": pl.UInt32, "pg_id": pl.Int32, "life": pl.UInt16}
+    schema = {**place_types, "group": pl.Int32, "back": pl.UInt32}
     disputes = (
         *_about_members(records.configs, rank_of, ids, set_of),
         *_about_names(said, same, ids),
@@ -146,7 +165,9 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     )
     of_label = pl.DataFrame(rows, schema=schema, orient="row")
     sizes = {ids[key]: size for key, size in size_of.items() if key in inferred}
-    return Grouping(groups, of_label, configured, disputes, sizes, world if loose else frozenset())
+    earlier = {ids[key]: generations.unjudged(key[2]) for key in keys if key[2] >= generations.EARLIER}
+    everyone = world if loose else frozenset()
+    return Grouping(groups, of_label, configured, disputes, sizes, everyone, life, earlier, matched.behind)
 
 
 def _member_sets() -> SetOf:
@@ -162,20 +183,15 @@ def _member_sets() -> SetOf:
     return set_of
 
 
-def _places(records: Records) -> dict[tuple[int, int, int | None], int]:
-    """Every (source, label, pg_id) that has entries, and which of several groups of one label it is, by creation.
-
-    With ``TORCH_DISTRIBUTED_DEBUG=DETAIL`` two groups are named '' in one process and only the local pg_id tells them apart.
-    """
-    out = {}
-    last: tuple[int, int] | None = None
-    nth = 0
-    table = records.entries.lazy().select("source", "label", "pg_id").unique().collect(engine="streaming")  # in little memory
-    for source, label, pg_id in table.sort("source", "label", "pg_id", nulls_last=True).iter_rows():
-        nth = nth + 1 if last == (source, label) else 0
-        last = (source, label)
-        out[source, label, pg_id] = nth
-    return out
+def _told_apart(keys: list[Key], groups: list[Group]) -> tuple[Group, ...]:
+    """The groups with what tells them from others of the same name; earlier generations are called after the newest."""
+    newest = told_apart([group for key, group in zip(keys, groups, strict=True) if key[2] < generations.EARLIER])
+    of_key = {(group.name, frozenset(group.ranks)): group.beside for group in reversed(newest)}
+    called = {group.id: group for group in newest}
+    for (name, members, nth), group in zip(keys, groups, strict=True):
+        if group.id not in called:
+            called[group.id] = replace(group, beside=of_key.get((name, members), "") + generations.beside(nth))
+    return tuple(called[group.id] for group in groups)
 
 
 def _other_names(said: Mapping[Key, Mapping[str, set[int]]]) -> dict[Key, Key]:
@@ -185,7 +201,7 @@ def _other_names(said: Mapping[Key, Mapping[str, set[int]]]) -> dict[Key, Key]:
     """
     alike: dict[tuple[frozenset[int], str], list[Key]] = defaultdict(list)
     for key, descs in said.items():
-        if len(key[1]) > 1:
+        if len(key[1]) > 1 and key[2] < generations.EARLIER:
             alike[key[1], _description(descs)].append(key)
     out: dict[Key, Key] = {}
     for (members, desc), keys in alike.items():

@@ -36,13 +36,23 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     * ``closed``: for P2P, whether a closing entry of its batch is there; null where there are no batches
     * ``issued``: the recorder marks every request as over at once (a hook on a backend without completion)
     * ``unclear``: nothing tells whether it is over
+
+    A call of a generation that the rank has left is over, well or badly (:mod:`hangview.engine.generations`).
     """
     entries = records.entries
     # only what is needed is joined, and the result laid beside the entries: two million rows of them are not copied
     place = ["source", "label", "pg_id"]
     keys = entries.lazy().select(place)
-    joined = keys.join(grouping.of_label.lazy(), on=place, how="left", maintain_order="left", nulls_equal=True)
-    homes = joined.select("group").collect(engine="streaming")["group"]
+    of_label = grouping.of_label.lazy()
+    if grouping.life is not None:
+        place, keys = [*place, "life"], keys.with_columns(life=pl.lit(grouping.life))
+    joined = keys.join(of_label, on=place, how="left", maintain_order="left", nulls_equal=True)
+    back = None
+    if grouping.earlier:
+        both = joined.select("group", "back").collect(engine="streaming")
+        homes, back = both["group"], both["back"]
+    else:
+        homes = joined.select("group").collect(engine="streaming")["group"]
     ops = _op_table(records)
     by_op = {name: ops[name].gather(entries["op"]) for name in ops.columns}
     newest = dict(entries.group_by("source").agg(pl.col("created_ns").max()).iter_rows())
@@ -53,7 +63,12 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     flags = (by_op[name] for name in ("completion", "closes", "ends", "peers", "control"))
     reading = timed.lazy().select(reading=_reading()).collect(engine="streaming")["reading"]
     frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(*flags, reading)
+    if back is not None:  # numbers begin again with every generation, so records of several are kept apart as by a label
+        frame = frame.with_columns(label=pl.col("label") + back * len(records.labels))
     frame = _cut_batches(records, _survivors(records, _lanes(frame)))
+    if back is not None:
+        left = (back > 0).fill_null(value=False) & frame["reading"].is_in(OPEN)
+        frame = frame.with_columns(reading=frame["reading"].set(left, int(CellState.ENDED)))
     issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))
     added = frame.select("lane", "reading", "closed", "unclear", issued=issued)
     return entries.with_columns(homes, by_op["family"]).hstack(added)

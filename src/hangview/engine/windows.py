@@ -93,6 +93,8 @@ def windows(
                 window = _window(group.id, rank, source, records.sources[source], row, counter, idle=source in idle)
                 told = beyond.get((group.id, rank))
                 out[group.id, rank] = window if told is None else _in_doubt(window, told)
+            if source in grouping.behind:
+                out[group.id, rank] = _behind(out[group.id, rank], grouping.behind[source])
     loose = {g.id for g in grouping.groups if g.inferred and g.desc != DEFAULT_DESC}
     holey = frozenset(i for i, s in enumerate(records.sources) if s.only_active)
     return _older_dumps(out, calls, loose, holey, early)
@@ -126,13 +128,18 @@ def _from_counters(
     """Counters that can be compared with sequence numbers, by (group, rank), and those that say more than was recorded."""
     by_name: dict[str, list[tuple[int, frozenset[int]]]] = defaultdict(list)
     for group in grouping.groups:
-        by_name[group.name].append((group.id, frozenset(group.ranks)))
+        if group.id not in grouping.earlier:
+            by_name[group.name].append((group.id, frozenset(group.ranks)))
+    anew = {grouping.groups[i].name for i in grouping.earlier}
+    newest = {(s.source, s.name): s.pg_id for s in sorted(records.statuses, key=lambda s: s.pg_id) if s.name in anew}
     out: dict[tuple[int, int], GroupStatus] = {}
     beyond: dict[tuple[int, int], GroupStatus] = {}
     for status in records.statuses:
         rank = records.sources[status.source].rank
         if status.name is None or rank is None or (status.enqueued is None and not status.beyond):
             continue
+        if status.name in anew and (status.pg_id != newest[status.source, status.name] or status.source in grouping.behind):
+            continue  # of an earlier generation
         homes = [g for g, members in by_name.get(status.name, ()) if rank in members]
         if len(homes) == 1:
             (beyond if status.beyond else out)[homes[0], rank] = status
@@ -217,6 +224,14 @@ def _in_doubt(window: Window, told: GroupStatus) -> Window:
         return window
     reason = f"its counters say that it requested {told.raw[0]} here, its newest entry is {window.newest}: one of them is wrong"
     return replace(window, above=CellState.NOT_RECORDED, reason=reason)
+
+
+def _behind(window: Window, why: str) -> Window:
+    """The same where the dump is not known to tell of the group's newest generation, nor so of what came with it."""
+    if not window.covers and window.above is not CellState.GROUP_ABSENT:
+        return window
+    newest = window.newest or None  # that there is no record is no sign that it requested nothing
+    return replace(window, newest=newest, above=CellState.BEFORE_DUMP, reason=f"{why}; newest here is {window.newest or 0}")
 
 
 def _nothing(group: int, rank: int, source: int | None, state: CellState, reason: str) -> Window:

@@ -156,3 +156,8 @@ def test_long_names_are_refused():
     top["pg_config"] = {"0": {"name": "x", "desc": "", "ranks": "0, " * 1_000_000}}
     with pytest.raises(Refused, match="limit of"):
         read(json.dumps(top).encode())
+
+
+def test_a_counter_that_no_job_counts_to_is_none():
+    status = {"0": {"last_enqueued_collective": 2**31, "last_started_collective": -2, "last_completed_collective": 2**62}}
+    assert read(pickle.dumps(dump(2) | {"pg_status": status})).statuses == (RawStatus(0, None, None, None),)

@@ -407,3 +407,31 @@ def test_who_waits_since_a_moment_may_be_in_the_midst_of_a_step(written, said):
     assert incident.leads == (3,)
     line = "that the job stands still: ranks 0-2 had waited 0.5 s at most when the dumps were written"
     assert (line in incident.findings[0].not_concluded) is said
+
+
+# -- open requests that cannot be set beside those of others -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["from any source", "of a group that is not judged", "of no group"])
+def test_a_rank_in_a_call_that_cannot_be_compared_waits_too(kind):
+    """0, 2 and 3 are in 42; rank 1 is not, and has an open request of another kind: it waits, for whom is not known."""
+    other = Pg("5", "pp", (0, 1, 2, 3))
+    behind = rank(1).calls("all_reduce", 1, 41)
+    assert look(*alike((0, 2, 3), "all_reduce", 42), behind).leads == (1,)
+    if kind == "from any source":
+        behind.recv(None, 1, OPEN, group=other)
+    elif kind == "of a group that is not judged":
+        behind.send(0, 0, group=other, seq=3).call("all_reduce", 4, OPEN, group=other)
+    else:
+        behind.unconfigured().call("all_reduce", 4, OPEN, group=Pg("", "", ()))
+    incident = look(*alike((0, 2, 3), "all_reduce", 42), behind)
+    assert 1 not in incident.leads
+
+
+def test_who_is_named_with_calls_open_is_not_said_to_have_none():
+    """Rank 3 has not finished what others finished: it is named for 42, and not as one without an unfinished request."""
+    dumps = [rank(r).calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN) for r in range(3)]
+    incident = look(*dumps, rank(3).calls("all_reduce", 1, 40).call("all_reduce", 41, OPEN))
+    (lead,) = (finding for finding in incident.findings if finding.role is Role.LEAD)
+    assert lead.ranks == (3,)
+    assert not any("no unfinished request is recorded" in step for step in lead.steps)

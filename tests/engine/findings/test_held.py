@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hangview.incident import Kind, Role, Side, Verdict
-from tests.engine.support import DONE, OPEN, PAIR, STARTED, Dump, Pg, alike, look, lost, of_kind, rank, told
+from tests.engine.support import DONE, OPEN, PAIR, STARTED, Dump, How, Pg, alike, look, lost, of_kind, rank, told
 
 A, B = Pg("1", "a", (0, 1)), Pg("2", "b", (0, 1))
 
@@ -312,3 +312,51 @@ def test_a_member_of_whose_request_nothing_is_told_may_be_of_either_side():
     incident = look(*alike((0, 1), "all_reduce", 42), odd, cut_before(3, 42))
     assert incident.leads == ()
     assert [f.kind for f in incident.findings if f.role is Role.LEAD] == [Kind.DIFFERENT_DTYPE]
+
+
+# -- what tells the ranks of one call apart ------------------------------------------------------------------------------
+
+
+def test_a_rank_that_has_not_returned_from_the_launch_is_said_and_not_named():
+    """nccl bumps last_enqueued once the launch has returned (FlightRecorder entry 42, counter 41)."""
+    stuck = alike(range(4), "all_reduce", 42)
+    for dump in stuck:
+        dump.counts(41 if dump.number == 3 else 42, 41)
+    incident = look(*stuck)
+    (finding,) = incident.findings
+    assert incident.leads == ()
+    assert finding.summary.endswith("no rank is missing; rank 3 has not returned from the launch by its counters")
+    assert finding.compare_first.startswith("the host stack of rank 3; then ")
+    for dump in stuck:
+        dump.counts(41, 41)
+    assert "launch" not in look(*alike(range(4), "all_reduce", 42)).findings[0].summary
+
+
+def test_a_kernel_that_has_not_begun_on_one_rank_is_said_where_it_would_have_been_recorded():
+    def in_42(number: int, how: How, timed: bool) -> Dump:
+        dump = rank(number).calls("all_reduce", 1, 41)
+        for entry in dump.entries:
+            entry["started_ns"] = entry["created_ns"] if timed else None
+        return dump.call("all_reduce", 42, how)
+
+    begun = [in_42(number, STARTED, timed=True) for number in (0, 1, 2)]
+    timed, untimed = (look(*begun, in_42(3, OPEN, timed)).findings[0].summary for timed in (True, False))
+    assert "started on ranks 0-2 and not on rank 3, whose stream is held up" in timed
+    assert "held up" not in untimed
+
+
+@pytest.mark.parametrize(("op", "equal"), [("all_reduce", True), ("my_own_exchange", False)])
+def test_arguments_that_nobody_judged_are_not_said_to_be_equal(op, equal):
+    sizes = [1024] * 4 if equal else [1024, 1024, 1024, 512]
+    incident = look(*(rank(r).call(op, 1, OPEN, size=size) for r, size in enumerate(sizes)))
+    assert ("with equal arguments" in incident.findings[0].summary) is equal
+
+
+def test_a_ring_full_of_open_calls_does_not_say_what_holds_them():
+    """42 to 60 are open and all that is left: the calls before may be open too, and nothing tells whom they wait for."""
+    full = look(*(rank(r).wrapped().calls("all_reduce", 42, 60, OPEN) for r in range(4)))
+    assert of_kind(full, Kind.NOT_COMPLETED) == []
+    one_over = look(*(rank(r).wrapped().call("all_reduce", 41).calls("all_reduce", 42, 60, OPEN) for r in range(4)))
+    assert told(one_over) == [("lead", "not_completed", (0, 1, 2, 3), "0", 42)]
+    pair = [rank(r).wrapped().call("all_reduce", 41, OPEN).call("all_reduce", 9, group=A).counts(41, 30) for r in (0, 1)]
+    assert of_kind(look(*pair), Kind.NOT_COMPLETED) == []

@@ -13,21 +13,13 @@ from hangview.dumps.decode.known import Known
 from hangview.dumps.decode.machine import count_steps, entry_limit, interpret, refuse_text_pickle
 from hangview.dumps.decode.rows import Rows, decode_rows
 from hangview.dumps.decode.text import read_json
-from hangview.dumps.decoded import NONE, ZEROS, Decoded, NotADump, Refused
+from hangview.dumps.decoded import ZEROS, Decoded, NotADump, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import numpy.typing as npt
-
     from hangview.schema import Limits
 
 __all__ = ["decode"]
 
-#: Columns that count, and what none of them reaches.
-_COUNTED = ("seq", "p2p_seq", "op_id", "pg_id")
-MOST = 2**31 - 2
 #: Wrappers (a pickle of the bytes of a pickle of ...) that are taken off before giving up.
 MAX_WRAPPERS = 4
 #: Names of unknown entry keys that are kept.
@@ -148,7 +140,6 @@ def _assemble(
 
 
 def _finish(rows: Rows, limits: Limits, notes: list[str], encoding: str) -> Decoded:
-    _not_beyond(rows.columns)
     header, tables = read_header(rows.header, limits), rows.tables.finish()
     return Decoded(
         complete=rows.complete,
@@ -167,15 +158,6 @@ def _finish(rows: Rows, limits: Limits, notes: list[str], encoding: str) -> Deco
         unknown_keys=tuple(sorted(map(_printable, rows.keys - keys.ENTRY_KEYS))[:_UNKNOWN_KEYS]),
         notes=(*notes, *header.notes),
     )
-
-
-def _not_beyond(columns: Mapping[str, npt.NDArray[np.generic]]) -> None:
-    """Raise NotADump for a number that no job counts to: a second has fewer calls than that takes years for."""
-    for name in _COUNTED:
-        values = columns[name]
-        beyond = (values != NONE) & ((values >= MOST) | (values <= -MOST))
-        if beyond.any():
-            raise NotADump(f"an entry's {name} is {values[beyond][0]:,}, which no job counts to")
 
 
 def _printable(key: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
@@ -114,7 +116,7 @@ def _apart(case: Case, tell: Telling, stall: Stall) -> tuple[str, str]:
         return said, f"the host stack of {who}; then "
     begun = sorted(row["rank"] for row in stall.rows if row["reading"] == CellState.STARTED)
     still = sorted(row["rank"] for row in stall.rows if row["reading"] == CellState.REQUESTED)
-    if begun and still and len(begun) + len(still) == len(members):
+    if begun and still and len(begun) + len(still) == len(members) and all(_timed(case, rank) for rank in still):
         who = tell.ranks(still)
         held_up = agrees(who, "whose stream is held up", "whose streams are held up")
         return (
@@ -122,6 +124,12 @@ def _apart(case: Case, tell: Telling, stall: Stall) -> tuple[str, str]:
             f"what runs on the device of {who} before it; then ",
         )
     return "", ""
+
+
+def _timed(case: Case, rank: int) -> bool:
+    """Whether the rank's recorder says when kernels begin: else "scheduled" tells nothing of them."""
+    mine = (pl.col("rank") == rank) & pl.col("started_ns").is_not_null()
+    return not case.records.entries.lazy().filter(mine).head(1).collect().is_empty()
 
 
 def _on_device(case: Case, stall: Stall) -> bool:
