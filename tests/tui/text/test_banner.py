@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview.incident import Role
+from hangview.incident import Role, Verdict
 from hangview.report.page import build
 from hangview.schema import Attempt, ReadOptions, Source, SourceKind, SourceStatus
 from hangview.tui.prose import plain, wrap
 from hangview.tui.text.banner import answer, banner, context, title
 from hangview.tui.text.common import role_word
+from tests.engine.support import OPEN, look, rank
 from tests.support import incidents
 from tests.support.builder import Builder
 
@@ -42,6 +43,17 @@ def test_without_a_hang_no_more_is_said_than_the_recorder_tells():
     partly = replace(incident, coverage=replace(incident.coverage, unrecorded=("gloo records no sends",)))
     text = answer(partly).text
     assert text == "NO HANG SEEN  no hang in what is recorded · 1 lane compared, all that was recorded is over"
+
+
+def test_without_a_hang_calls_that_are_not_over_are_said_to_be_so():
+    """Rank 0 completed 2 and is in 3, the others have 2 open: a job that runs looks so, and one that has just stopped."""
+    rest = [rank(r).call("all_reduce", 1).call("all_reduce", 2, OPEN) for r in (1, 2, 3)]
+    incident = look(rank(0).calls("all_reduce", 1, 2).call("all_reduce", 3, OPEN), *rest)
+    assert incident.verdict is Verdict.NO_HANG
+    said = answer(incident).text
+    assert "only calls that are not over yet, as in a job that still runs" in said
+    assert "completed" not in said
+    assert "only calls that are not over yet" in build(incident).answers[0][1]
 
 
 def test_a_second_lead_is_shown_when_it_is_the_current_finding():

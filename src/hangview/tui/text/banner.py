@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
-from hangview.report.coverage import at_least, producers, several_files
+from hangview.report.coverage import at_least, no_hang, producers, several_files, still_open
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -114,7 +114,7 @@ def answer(incident: Incident, width: int = 1000) -> Line:
     """The one line that answers, in the report's words; in fewer where ``width`` needs it, so that two rows hold it whole."""
     shown = answering(incident)
     if incident.verdict is Verdict.NO_HANG and shown is None:
-        seen = "no hang in what is recorded" if incident.coverage.unrecorded else "these files show no hang"
+        seen = "no hang in what is recorded" if incident.coverage.unrecorded else no_hang(incident)
         return line(("NO HANG SEEN  ", Tone.GOOD), (seen, Tone.STRONG), _judged(incident), hang=14)
     if shown is None and incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
         return line(("NOT ENOUGH EVIDENCE  ", Tone.UNKNOWN), (_what_is_missing(incident), Tone.STRONG), hang=21)
@@ -159,8 +159,8 @@ def stepped(incident: Incident, current: Finding | None, grid_at: str = "", widt
 def _judged(incident: Incident) -> str:
     lanes = [lane for lane in incident.lanes if lane.judged]
     unjudged = len(incident.lanes) - len(lanes)
-    over = "all that was recorded is over" if incident.coverage.unrecorded else "all that was requested completed"
-    text = f" · {count(len(lanes), 'lane')} compared, {over}"
+    over = ", all that was recorded is over" if incident.coverage.unrecorded else ", all that was requested completed"
+    text = f" · {count(len(lanes), 'lane')} compared{'' if still_open(incident) else over}"
     return f"{text} · {count(unjudged, 'lane')} not judged" if unjudged else text
 
 
