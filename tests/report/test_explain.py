@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hangview.incident import Kind, Verdict
+from hangview.incident import Evidence, Kind, Verdict
 from hangview.report.explain import to_explanation
 from hangview.report.markdown import to_markdown
 from hangview.report.text import to_text
 from hangview.schema import Attempt, SourceStatus
-from tests.report.build import NOT_REQUESTED, dump, healthy, incident, one_lead
+from tests.report.build import HELD, NOT_REQUESTED, dump, healthy, incident, one_lead
 
 ONE_LEAD = """\
 LOOK FIRST  rank 3 did not request all_reduce 42 of default_pg; ranks 0-2 wait for it
@@ -83,3 +83,11 @@ def test_several_files_of_one_rank_are_said_in_the_first_lines_of_every_form():
         made = incident(NOT_REQUESTED, leads=(3,), sources=now + more)
         for form in (to_text, to_markdown, to_explanation):
             assert told in "".join(form(made).splitlines()[:5]), form
+
+
+def test_of_those_that_wait_what_they_rest_on_is_told():
+    own = replace(HELD, evidence=(Evidence("rank 0: requested 9"),), not_concluded=("that rank 4 is known of",))
+    text = to_explanation(incident(NOT_REQUESTED, own, HELD, leads=(3,)))
+    assert f"waiting: {HELD.summary}\n  records\n    rank 0: requested 9\n" in text
+    assert text.count(f"waiting: {HELD.summary}") == 1  # the other has no record of its own
+    assert text.endswith("of those that wait it must not be concluded\n  that rank 4 is known of\n")

@@ -81,3 +81,12 @@ def test_long_reports_are_cut_and_can_be_had_whole():
     whole = to_markdown(incident(many, *waiting, leads=(3,)), everything=True)
     assert "- line 29\n" in whole
     assert "- group 29 waits\n" in whole
+
+
+def test_of_those_that_wait_what_the_lead_does_not_say_is_said():
+    own = replace(
+        HELD, evidence=(NOT_REQUESTED.evidence[1], Evidence("rank 0: requested 9")), not_concluded=("that x", "that y")
+    )
+    told = replace(NOT_REQUESTED, not_concluded=("that x",))
+    text = to_markdown(incident(told, own, leads=(3,)))
+    assert f"- {HELD.summary}\n  - rank 0: requested 9\n\nMust not be concluded:\n\n- that y\n" in text

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import hangview
+from hangview.incident import Role
+from hangview.schema import ReadOptions
 from hangview.tui import UiOptions, memory
 from hangview.tui.app import HangviewApp
 from hangview.tui.memory import Memory, Remembered
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from hangview.incident import Incident
     from hangview.tui.main.screen import MainScreen
 
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 LAST = Remembered(("2", "TP1", "4-7"), "collective", 3, 5, "4-6", "5", center="findings", level=1, answer="divergence: x")
 
 
@@ -193,3 +198,13 @@ async def test_a_place_kept_by_an_older_version_brings_its_finding_along(tmp_pat
     del told["finding"]
     path.write_text(json.dumps(told))
     assert (await session(incident, tmp_path)).main.finding_at == 1
+
+
+async def test_whoever_opens_it_next_reads_the_first_lead_first(tmp_path):
+    """A colleague was at the second one, and must not see an "and" without what comes before it."""
+    incident = hangview.load(str(FIXTURES / "two-leads"), options=ReadOptions(cache=False))
+    first, second = (finding for finding in incident.findings if finding.role is Role.LEAD)
+    await session(incident, tmp_path, "n")
+    header = (await session(incident, tmp_path)).header.splitlines()
+    assert header[1].startswith(f"LOOK FIRST  {first.summary[:20]}")
+    assert f": AND  {second.summary[:20]}" in header[2]
