@@ -61,7 +61,7 @@ class Choice(Lines, can_focus=True):
         self._choose("")
 
     def action_choose_number(self, number: int) -> None:
-        """The answer with this number. A digit is meant for the field that one is in: one that it does not have does nothing."""
+        """The answer with this number; a number that none has does nothing."""
         if number <= len(self._answers):
             self._choose(self._answers[number - 1])
 
