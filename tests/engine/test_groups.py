@@ -207,7 +207,7 @@ def test_unnamed_groups_are_told_apart_by_the_order_of_their_creation():
             gloo(1, Pg("", "default_pg", (0, 1), 2), Pg("", "default_pg", (0, 1), 5)),
         )
     )
-    placed = {(source, pg_id): g for source, _, pg_id, g in grouping.of_label.iter_rows()}
+    placed = {(source, pg_id): g for source, pg_id, g in grouping.of_label.select("source", "pg_id", "group").iter_rows()}
     assert placed[0, 0] == placed[1, 2]
     assert placed[0, 1] == placed[1, 5]
     assert placed[0, 0] != placed[0, 1]
