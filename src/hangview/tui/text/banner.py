@@ -11,7 +11,7 @@ from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, line, wrap
-from hangview.tui.text.brief import briefs
+from hangview.tui.text.brief import MORE, briefs
 from hangview.tui.text.common import missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
 from hangview.tui.titles import cut_middle
@@ -93,6 +93,8 @@ def _fitting(
     """The finding behind ``before`` in the fullest words that ``rows`` rows of ``width`` cells hold; else in the fewest."""
     told = line()
     for words in briefs(incident, finding):
+        if rows > 1 and words.endswith(MORE):
+            break  # in two rows there is room for a part of what follows: better cut than left out
         told = line(before, (words, tone), after, hang=len(before.text))
         if len(wrap((told,), width)) <= rows:
             break

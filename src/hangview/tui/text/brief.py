@@ -46,6 +46,8 @@ _FEWER = tuple(
         (", outside any collective, by (its|their) logs?;", ", outside any collective;"),
     )
 )
+#: What stands in the place of all that follows the first part.
+MORE = "; …"
 #: What goes into a request and what comes out of it.
 _IN_OUT = re.compile(r"( in (?:\[[\d, ]+\]|[\d,]+)) → out (?:\[[\d, ]+\]|[\d,]+)")
 #: Characters left of what was raised, of the place where, and of a group's name.
@@ -95,7 +97,7 @@ def briefs(incident: Incident, finding: Finding) -> Iterator[str]:
         yield text
     first, more, _ = text.partition("; ")
     if more:
-        yield f"{first}; …"
+        yield f"{first}{MORE}"
 
 
 def _of_an_end(logs: LogEvidence, finding: Finding, text: str) -> Iterator[str]:
