@@ -61,7 +61,7 @@ CHOICE_ACTIONS = (
     _action("choose_next", ("down", "right", "space", "j", "l"), "next answer", "the next answer"),
     _action("choose_previous", ("up", "left", "k"), "previous answer", "the answer before"),
     _action("choose_none", ("backspace", "delete"), "no answer", "take the answer back"),
-    *(_action(f"choose_number({number})", (str(number),), "answer", f"answer {number}") for number in range(1, 10)),
+    *(_action(f"choose_number({number})", (str(number),), "answer", f"answer {number}") for number in range(1, 9)),
 )
 _LEAVE, _NEXT, _PREVIOUS, _SAVE, _EDITOR, _HELP = (
     next(action for action in EVERYWHERE_ACTIONS if key in action.keys)
