@@ -55,6 +55,20 @@ async def test_a_search_that_is_typed_while_files_are_read_gets_every_key():
         assert app.main.query_one("#keys").display
 
 
+async def test_a_search_that_comes_too_early_is_not_lost():
+    async with showing(None) as (app, pilot):
+        await pilot.press("slash", *"rank 1", "enter")
+        prompt = app.main.query_one(Prompt)
+        assert prompt.display
+        assert prompt.input.value == "rank 1"
+        assert "files are being read; what was typed stays" in screen_text(app)
+        await arrives(app, pilot, Looked(incidents.four_ranks(), final=True))
+        await pilot.press("enter")
+        assert app.main.place is not None
+        assert app.main.place.rank == 1
+        assert not prompt.display
+
+
 async def test_escape_closes_it_after_findings_came():
     async with showing(None) as (app, pilot):
         await pilot.press("slash", "r")

@@ -47,6 +47,7 @@ class Prompt(Horizontal, inherit_bindings=False):
         self.query_one("#prompt-label", Static).update(label)
         self.input.placeholder = hint
         self.input.value = text
+        self.input.cursor_position = len(text)
         self.input.cursor_blink = False
         self.display = True
         self.input.focus()

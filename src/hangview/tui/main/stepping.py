@@ -145,8 +145,9 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         except ValueError as error:
             self.say(str(error))
 
-    def action_search(self) -> None:
-        self.query_one(Prompt).ask("search", "/", "rank 37, seq 1820, group dp, op all_reduce, func, host, or any text")
+    def action_search(self, typed: str = "") -> None:
+        hint = "rank 37, seq 1820, group dp, op all_reduce, func, host, or any text"
+        self.query_one(Prompt).ask("search", "/", hint, typed)
         self.query_one("#keys").display = False
 
     @in_grid
@@ -167,6 +168,10 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         self.query_one("#keys").display = True
         self.query_one(f"#{self.center}").focus()  # what goes somewhere gives the focus to the grid
         if event.text is None:
+            return
+        if event.purpose == "search" and event.text.strip() and self.incident is None and not self.trouble:
+            self.action_search(event.text)
+            self.say(f"{no_incident(self)}; what was typed stays")
             return
         try:
             if event.purpose == "search":
