@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import hangview
 from hangview.incident import COLLECTIVE, Kind, Role, Side, Verdict, Wait
-from hangview.schema import SourceStatus
+from hangview.schema import ReadOptions, SourceStatus
 from hangview.tui.text.groups import mark_of
 from tests.engine.support import DONE, OPEN, PAIR, STARTED, WORLD, Dump, Pg, alike, look, lost, of_kind, rank
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 TP = Pg("7", "tp", (0, 1, 2, 3))
 PIPE = Pg("9", "pp", (0, 1, 2, 3))
@@ -249,6 +254,13 @@ def test_a_lane_has_its_span_and_its_first_divergence():
     (lane,) = look(*dumps, rank(3).wrapped().calls("all_reduce", 25, 41)).lanes
     assert (lane.lane, lane.first, lane.front, lane.divergence, lane.role) == ("collective", 25, 42, 42, Role.LEAD)
     assert lane.judged
+
+
+def test_a_lane_of_which_only_logs_tell_holds_the_call_that_is_waited_in():
+    """Its logs: a time-out in 3301, 3304 enqueued. The screen's cursor has to find 3301."""
+    incident = hangview.load(str(FIXTURES / "logs" / "tee-2.9"), options=ReadOptions(cache=False))
+    (lane,) = incident.lanes
+    assert (lane.first, lane.front, lane.divergence) == (3301, 3304, 3301)
 
 
 def test_every_direction_of_sends_is_a_lane():

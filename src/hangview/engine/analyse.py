@@ -256,7 +256,8 @@ def _lanes(
         newest = max((known[group.id, r].newest or 0 for r in group.ranks if (group.id, r) in known), default=0)
         role, seq = roles.get((group.id, COLLECTIVE), (None, None))
         if group.id in spans or newest or role:
-            first, front = spans.get(group.id, (max(newest, 1), newest))
+            counted = max(newest, 1)  # where there is no record, by counters and logs
+            first, front = spans.get(group.id, (min(counted, seq or counted), newest))
             reason = calls.unjudged.get(group.id, "") or _unseen(group, known)
             if role is None and group.id in still:
                 role, seq = Role.WAITING, still[group.id]
