@@ -270,7 +270,7 @@ class Session:
         cancelled: Callable[[], bool],
     ) -> tuple[Records, LogEvidence | None]:
         from hangview.dumps.calling_off import Cancelled
-        from hangview.logs import LogFile, combine, scan_log
+        from hangview.logs import LogFile, of_this_run, scan_log
 
         found = {one.shown: one for one in files}
         elsewhere = logs_of_other_attempts(records, self.options.attempt)
@@ -291,7 +291,7 @@ class Session:
         self._logs = scans
         if not scans:
             return records, None
-        evidence = combine(scans.values())
+        evidence = of_this_run(scans.values(), records)
         return with_logs(records, evidence), evidence
 
     def _settle(self, listing: Listing, records: Records, *, store: bool) -> None:

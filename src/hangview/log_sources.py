@@ -80,4 +80,14 @@ def with_logs(records: Records, evidence: LogEvidence) -> Records:
         elif source.status is SourceStatus.READ and not (log.used or log.notes or named) and log.rank is None:
             source = replace(source, reason=SAYS_NOTHING)
         sources[log.source] = source
+    for aside in evidence.aside:
+        source = sources[aside.source]
+        if aside.line is None:
+            rank = aside.ranks[0] if len(aside.ranks) == 1 else None
+            source = replace(source, status=SourceStatus.OTHER_ATTEMPT, reason=aside.text, rank=rank)
+        elif source.reason is None:
+            source = replace(source, reason=aside.text)
+        else:
+            source = replace(source, notes=(*source.notes, aside.text))
+        sources[aside.source] = source
     return replace(records, sources=tuple(sources))

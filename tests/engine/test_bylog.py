@@ -9,7 +9,8 @@ import pytest
 
 from hangview.engine.bylog import fill
 from hangview.incident import Kind, Role
-from hangview.logs.evidence import EndKind, LogLine, OutsideStack
+from hangview.logs.evidence import Aside, EndKind, LogLine, OutsideStack
+from hangview.logs.times import Printed, printed
 from hangview.schema import CellState, StackFrame
 from tests.engine.by_logs import FIRST, end, logs, stands
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, of_kind, rank, steps
@@ -97,6 +98,28 @@ def test_a_rank_that_is_no_member_is_left_out():
     assert fill(found.windows, found.grouping.groups, logs(stands(9, 41, 41)), frozenset()) == found.windows
 
 
+def test_who_has_unfinished_works_is_not_known_to_have_stopped():
+    """Last enqueued 8, last completed 7: it stands or waits itself, and 8 may count a send or a receive."""
+    found = filled(logs(stands(3, 8, 7)), *waiting(), lost(3))
+    assert (found.newest, found.above, found.covers) == (8, CellState.NO_DUMP, False)
+    assert "unfinished works itself: last enqueued 8, last completed 7 (rank_3.log, line 12)" in found.reason
+
+
+def test_unfinished_works_in_one_group_speak_for_the_rank_in_all():
+    """Its watchdog printed the counters of two groups; in tp it has not come to an end."""
+    found = filled(logs(stands(3, 41, 41), stands(3, 8, 7, group=TP)), *waiting(), lost(3))
+    assert not found.covers
+    heartbeat = replace(stands(3, None, None, group=TP), pending=2)
+    assert not filled(logs(stands(3, 41, 41), heartbeat), *waiting(), lost(3)).covers
+
+
+def test_counters_that_calls_of_others_go_beyond_tell_nothing():
+    row = replace(stands(3, 17, 17), outrun=41)
+    found = filled(replace(logs(), outrun=(row,)), *waiting(), lost(3))
+    assert (found.newest, found.above) == (None, CellState.NO_DUMP)
+    assert "its log says that it enqueued 17, but others completed 41 with it" in found.reason
+
+
 # -- what becomes of the answer ------------------------------------------------------------------------------------------
 
 
@@ -111,6 +134,55 @@ def test_a_rank_that_its_log_shows_in_the_call_is_none():
     incident = look(*waiting(), lost(3), logs=logs(stands(3, 42, 41)))
     assert incident.leads == ()
     assert of_kind(incident, Kind.NOT_REQUESTED) == []
+
+
+def test_a_rank_with_unfinished_works_is_no_lead():
+    """Rank 2 stopped; rank 3 waits for it in a receive, which is no call of the other ranks' dumps."""
+    said = logs(stands(2, 12, 12), stands(3, 8, 7))
+    incident = look(*alike((0, 1), "all_reduce", 13), lost(2), lost(3), logs=said)
+    assert incident.leads == (2,)
+    (finding,) = [f for f in of_kind(incident, Kind.NOT_REQUESTED) if f.role is Role.LEAD]
+    assert finding.ranks == (2,)
+    (beside,) = of_kind(incident, Kind.NOT_OBSERVED)
+    assert beside.ranks == (3,)
+
+
+HANDLED = replace(end(3, "OSError: shard 3", went_on=True), lived="steps up to 40 follow it")
+
+
+def test_what_was_raised_and_handled_names_nobody_and_is_told():
+    incident = look(*waiting(), lost(3), logs=replace(logs(), handled=(HANDLED,)))
+    assert incident.leads == ()
+    (finding,) = of_kind(incident, Kind.NOT_OBSERVED)
+    told = "rank 3, by its log: OSError: shard 3; it went on: steps up to 40 follow it (line 30)"
+    assert (finding.role, told in [line.text for line in finding.evidence]) == (Role.LEAD, True)
+
+
+def test_beside_an_observed_lead_what_was_handled_is_a_line_of_evidence():
+    incident = look(*waiting(), rank(3).calls("all_reduce", 1, 41), logs=replace(logs(), handled=(HANDLED,)))
+    assert [(f.kind, f.role) for f in incident.findings] == [(Kind.NOT_REQUESTED, Role.LEAD)]
+    assert "it went on: steps up to 40 follow it" in incident.findings[0].evidence[-1].text
+
+
+def test_a_log_of_another_run_is_told_beside_what_is_missed():
+    aside = Aside(FIRST + 3, "rank_3.log", (3,), "of another run than the dumps: its lines are of 10-03 09:12:11")
+    (finding,) = look(*waiting(), lost(3), logs=replace(logs(), aside=(aside,))).findings
+    assert "rank 3: rank_3.log is of another run than the dumps: its lines are of 10-03 09:12:11" in [
+        line.text for line in finding.evidence
+    ]
+
+
+def test_a_finding_shows_when_its_line_was_printed_and_when_the_records_were_made():
+    when = printed("2025-10-09 09:04:02 x")
+    line = replace(end(3).line, printed=Printed(when))
+    told = replace(logs(replace(end(3), line=line)), recorded=(1_760_000_001.0, 1_760_000_042.0))
+    both = "printed 2025-10-09 09:04:02, the dumps' records are of 2025-10-09 08:53:21 to 08:54:02 UTC"
+    (finding,) = of_kind(look(*waiting(), lost(3), logs=told), Kind.PROCESS_ENDED)
+    assert finding.evidence[-1].text == both
+    stood = replace(stands(3, 41, 41), line=replace(stands(3, 41, 41).line, printed=Printed(when)))
+    told = replace(logs(stood), recorded=(1_760_000_001.0, 1_760_000_042.0))
+    (finding,) = of_kind(look(*waiting(), lost(3), logs=told), Kind.NOT_REQUESTED)
+    assert any(f"it enqueued is 41 (rank_3.log, line 12; {both})" in each.text for each in finding.evidence)
 
 
 def ended(incident: Incident) -> list[tuple[Role, tuple[int, ...], tuple[int, ...]]]:

@@ -200,19 +200,24 @@ def test_on_a_tie_both_sides_are_marked():
 
 
 def test_what_a_log_tells_is_marked():
-    incident = look(*three(3), lost(3), logs=logs(stands(3, 2, 1)))
-    assert row(incident, 3) == [S.COMPLETED | BY_LOG, S.REQUESTED | BY_LOG, S.NOT_REQUESTED | BY_LOG]
+    incident = look(*three(3), lost(3), logs=logs(stands(3, 2, 2)))
+    assert row(incident, 3) == [S.COMPLETED | BY_LOG, S.COMPLETED | BY_LOG, S.NOT_REQUESTED | BY_LOG]
     found = cell(incident, 2, 3)
-    assert (found.state, found.by_log) == (S.REQUESTED, True)
+    assert (found.state, found.by_log) == (S.COMPLETED, True)
     assert "rank_3.log" in found.reason
 
 
+def test_behind_a_call_that_is_open_by_its_log_nothing_is_known_of_a_rank():
+    incident = look(*three(3), lost(3), logs=logs(stands(3, 2, 1)))
+    assert row(incident, 3) == [S.COMPLETED | BY_LOG, S.REQUESTED | BY_LOG, S.NO_DUMP]
+
+
 def test_a_log_fills_what_a_cut_dump_lacks_and_leaves_its_records():
-    incident = look(*three(6), rank(3).calls("all_reduce", 1, 2).cut(), logs=logs(stands(3, 5, 4)))
+    incident = look(*three(6), rank(3).calls("all_reduce", 1, 2).cut(), logs=logs(stands(3, 5, 5)))
     assert row(incident, 3) == [
         *(S.COMPLETED, S.COMPLETED),
         *(S.COMPLETED | BY_LOG, S.COMPLETED | BY_LOG),
-        *(S.REQUESTED | BY_LOG, S.NOT_REQUESTED | BY_LOG),
+        *(S.COMPLETED | BY_LOG, S.NOT_REQUESTED | BY_LOG),
     ]
 
 

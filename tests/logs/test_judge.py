@@ -70,6 +70,49 @@ def test_point_to_point_works_mix_into_the_counters(tmp_path):
     assert leads_of(found) == ()
 
 
+def test_a_rank_with_unfinished_works_is_not_said_to_be_missing(tmp_path):
+    # Rank 2 stopped before the all_reduce; rank 3 sits in a receive from it, whose number its one counter holds.
+    found = findings(
+        tmp_path, job_log=caught(0, 13) + caught(1, 13) + signalled(2, 12, 12, sender=0) + signalled(3, 8, 7, sender=0)
+    )
+    [finding] = found
+    assert (finding.kind, finding.ranks, leads_of(found)) == (Kind.NOT_REQUESTED, (2,), (2,))
+    assert any("rank 3 has fewer works completed than enqueued" in step for step in finding.steps)
+
+
+def test_where_all_who_are_behind_have_unfinished_works_nobody_is_named(tmp_path):
+    found = findings(tmp_path, job_log=caught(0, 13) + caught(1, 13) + signalled(3, 8, 7, sender=0))
+    assert leads_of(found) == ()
+    [finding] = found
+    assert finding.kind is Kind.NOT_OBSERVED
+    assert any("last enqueued 8, last completed 7" in line.text for line in finding.evidence)
+
+
+def test_unfinished_works_in_another_group_count_as_well(tmp_path):
+    other = (
+        "[rank2]:[E626 05:14:37.393067540 ProcessGroupNCCL.cpp:1743] [PG ID 3 PG GUID 5(mesh_tp) Rank 0] Received a dump signal due to "
+        "a collective timeout from  rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: 8, last completed "
+        "NCCL work: 7.This is most likely\n"
+    )
+    found = findings(tmp_path, job_log=caught(0, 13) + caught(1, 13) + signalled(2, 12, 12, sender=0) + other)
+    assert leads_of(found) == ()
+
+
+def test_counters_alone_of_ranks_with_unfinished_works_name_nobody(tmp_path):
+    # Rank 3 waits in tp and is behind for that; what rank 2's open work is nobody can tell.
+    text = caught(3, 17, "_ALLGATHER_BASE", group=TP, member=0, numel_in=8, numel_out=16) + signalled(3, 8, 8)
+    assert leads_of(findings(tmp_path, job_log=text + signalled(0, 9, 8) + signalled(1, 9, 8) + signalled(2, 8, 7))) == ()
+    assert leads_of(findings(tmp_path, job_log=text + signalled(0, 9, 8) + signalled(1, 9, 8) + signalled(2, 8, 8))) == (2,)
+
+
+def test_an_exception_that_was_handled_names_nobody(tmp_path):
+    steps = "".join(f"step {number}\n" for number in range(5, 41))
+    raised = RAISED.format("OSError: shard 3")
+    waits = caught(0, 42) + caught(1, 42)
+    assert leads_of(findings(tmp_path, job_log=waits, rank_3_log="step 4\n" + raised + steps)) == ()
+    assert leads_of(findings(tmp_path, job_log=waits, rank_3_log="step 4\n" + raised)) == (3,)
+
+
 def test_the_source_of_a_broadcast_may_run_ahead(tmp_path):
     found = findings(tmp_path, job_log=caught(0, 42, "BROADCAST", enqueued=99, completed=98) + caught(1, 42, "BROADCAST"))
     assert leads_of(found) == ()

@@ -16,6 +16,7 @@ from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge
 from hangview.logs.evidence import EndKind
 from hangview.schema import CellState
+from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,13 +38,14 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
     ``with_p2p``: groups with sends and receives, whose counters in the log mix two numbers (ProcessGroupNCCL keeps one field).
     """
     out = dict(windows)
-    for row in logs.groups:
+    busy = {row.rank: row for row in (*logs.groups, *logs.outrun) if row.unfinished}
+    for row in (*logs.groups, *logs.outrun):
         homes = [g for g in groups if row.rank in g.ranks and _same(row, g)]
         if len(homes) != 1 or homes[0].id in with_p2p:
             continue
         window = windows[homes[0].id, row.rank]
         if window.above in _BLIND:
-            told = _by_log(window, row, logs)
+            told = _by_log(window, row, busy.get(row.rank), logs)
             out[homes[0].id, row.rank] = told or window
     return out
 
@@ -54,13 +56,30 @@ def _same(row: GroupByLog, group: Group) -> bool:
     return row.name is None and bool(row.desc) and row.desc == group.desc
 
 
-def _by_log(window: Window, row: GroupByLog, logs: LogEvidence) -> Window | None:
+def _by_log(window: Window, row: GroupByLog, busy: GroupByLog | None, logs: LogEvidence) -> Window | None:
+    """The window that a rank's own counters give.
+
+    A rank that had enqueued more than it had completed (``busy``, in whatever group) stood or waited itself, in a collective
+    or in a send or receive, which take the same counter: that it enqueued no more shows nothing then.
+    """
     newest = max((n for n in (row.enqueued, row.timed_out_seq, window.newest) if n is not None), default=None)
     if newest is None or (row.enqueued is None and row.timed_out_seq is None):
         return None
     newest = max(newest, 0)
-    covers = row.enqueued is not None
-    reason = f"by its log, the newest it enqueued is {newest} ({logs.shown(row.line)})"
+    where = f"({logs.shown(row.line)}{logs.dated(row.line)})"
+    if row.outrun is not None and newest < row.outrun:
+        reason = (
+            f"its log says that it enqueued {newest}, but others completed {row.outrun} with it: the line is older, or counts "
+            f"a send or receive {where}"
+        )
+        return replace(window, reason=f"{window.reason}; {reason}")
+    covers = row.enqueued is not None and busy is None
+    if row.unfinished and row.completed is not None:
+        reason = (
+            f"by its log it had unfinished works itself: last enqueued {row.enqueued}, last completed {row.completed} {where}"
+        )
+        window = replace(window, reason=f"{window.reason}; {reason}")
+    reason = f"by its log, the newest it enqueued is {newest} {where}"
     return replace(
         window,
         newest=newest,
@@ -86,10 +105,11 @@ def join(
             told.update(found)
             rest = [r for r in finding.ranks if r not in found]
             lines = tuple(_follower(logs, ends[r][0]) for r in rest if r in ends and ends[r][0].follower)[:_STACKS]
+            lines += _told_beside(rest, logs)
             out.append(replace(finding, evidence=(*finding.evidence, *lines), role=finding.role if rest else Role.NOTE))
         elif finding.role is Role.LEAD and finding.kind in (Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT):
             found = [r for r in finding.ranks if _origin(ends.get(r))]
-            lines = tuple(_line(logs, ends[r][0]) for r in found)
+            lines = tuple(_line(logs, ends[r][0]) for r in found) + _told_beside(finding.ranks, logs)
             out.append(replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding)
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
             told.update(found)
@@ -132,26 +152,51 @@ def _differs(finding: Finding, stalls: Mapping[tuple[int, int], Stall]) -> bool:
 
 def _origin(ends: Sequence[ProcessEnd] | None) -> bool:
     """Whether a rank that others wait for has an end of its own making. That it printed something after an exception
-    (an exit handler, a script that caught it) takes nothing away: it raised before the call that it never made."""
+    (an exit handler, a script that caught it) takes nothing away: it raised before the call that it never made. What it
+    raised and then went on for long is not among the ends (``LogEvidence.handled``)."""
     if not ends:
         return False
     first = ends[0]
     return not first.follower and first.kind is not EndKind.EXIT_CODE and (not first.went_on or first.before_communication)
 
 
+def _told_beside(ranks: Sequence[int], logs: LogEvidence) -> tuple[Evidence, ...]:
+    """What logs hold of these ranks that names nobody: what was raised and handled, and what is of another run."""
+    handled = [
+        Evidence(
+            f"rank {end.rank}, by its log: {end.what}; it went on: {end.lived} ({logs.shown(end.line)}{logs.dated(end.line)})",
+            end.line.source,
+        )
+        for end in logs.handled
+        if end.rank in ranks
+    ]
+    aside = [
+        Evidence(f"{name_ranks(one.ranks, _STACKS)}: {one.shown} is {one.text}", one.source)
+        if one.line is None
+        else Evidence(f"{name_ranks(one.ranks, _STACKS)}, {one.shown}: {one.text}", one.source)
+        for one in logs.aside
+        if not set(ranks).isdisjoint(one.ranks)
+    ]
+    return (*handled[:_STACKS], *aside[:_STACKS])
+
+
 def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
-    return Evidence(f"rank {end.rank}, by its log: {end.what} ({logs.shown(end.line)})", end.line.source)
+    return Evidence(f"rank {end.rank}, by its log: {end.what} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source)
 
 
 def _follower(logs: LogEvidence, end: ProcessEnd) -> Evidence:
     """How a rank without records ended: it names nobody, and it is all that is known of the rank."""
-    text = f"rank {end.rank}, by its log: {end.what}; that only follows: {end.why_follower} ({logs.shown(end.line)})"
-    return Evidence(text, end.line.source)
+    where = f"{logs.shown(end.line)}{logs.dated(end.line)}"
+    return Evidence(
+        f"rank {end.rank}, by its log: {end.what}; that only follows: {end.why_follower} ({where})", end.line.source
+    )
 
 
 def _ended(finding: Finding, end: ProcessEnd, groups: Sequence[Group], logs: LogEvidence) -> Finding:
     where = groups[finding.group].label if finding.group is not None else ""
-    return judge.process_ended_finding(
+    made = judge.process_ended_finding(
         logs, end, role=Role.LEAD, others=finding.others, group=finding.group, lane=finding.lane, seq=finding.seq,
         op=finding.op, call=f"{finding.op} {finding.seq} of {where}" if finding.lane == COLLECTIVE else "",
     )  # fmt: skip
+    when = logs.dated(end.line).removeprefix("; ")
+    return replace(made, evidence=(*made.evidence, Evidence(when, end.line.source))) if when else made

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hangview.logs.evidence import LogEvidence
     from hangview.logs.judge import conclude, ends_by_rank, groups_by_log, leads_of, process_ended_finding
     from hangview.logs.reading import combine, read_logs, scan_log
+    from hangview.logs.runs import of_this_run
 
 __all__ = [
     "LogEvidence",
@@ -24,6 +25,7 @@ __all__ = [
     "ends_by_rank",
     "groups_by_log",
     "leads_of",
+    "of_this_run",
     "process_ended_finding",
     "read_logs",
     "scan_log",
@@ -34,6 +36,7 @@ _HOME = {
     "combine": "reading",
     "read_logs": "reading",
     "scan_log": "reading",
+    "of_this_run": "runs",
     "conclude": "judge",
     "ends_by_rank": "judge",
     "groups_by_log": "judge",

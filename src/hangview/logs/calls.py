@@ -24,7 +24,9 @@ P2P = frozenset({"send", "recv", "coalesced"})
 @dataclass(frozen=True, slots=True, eq=False)
 class LogCall:
     """One group's first call that timed out. ``rows`` are all ranks that say anything about the group; ``waiting`` those that
-    timed out in this call, ``joined`` those known to have requested it, ``behind`` those whose own counters stop below it."""
+    timed out in this call, ``joined`` those known to have requested it, ``behind`` those whose own counters stop below it,
+    ``busy`` those whose counters do and who had unfinished works: they stood or waited themselves, in a call of this group or
+    in a send or receive, which the same counter takes."""
 
     group: Group | None
     seq: int | None
@@ -33,6 +35,7 @@ class LogCall:
     waiting: tuple[int, ...]
     joined: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
+    busy: tuple[int, ...] = ()
     done: tuple[int, ...] = ()  #: those that completed it
     size: int | None = None  #: number of members, where the operation's element counts give it
     open_only: bool = False  #: no time-out of this group was printed: ranks stand at different counters, some with an open call
@@ -132,20 +135,22 @@ def _call(group: Group, rows: Mapping[int, GroupByLog]) -> LogCall | None:
     waiting = tuple(sorted(rank for rank, row in timed.items() if row.timed_out_seq == seq))
     ops = sorted({op for rank in waiting if (op := timed[rank].timed_out_op)})
     op = ops[0] if len(ops) == 1 else None
-    joined, behind, done = set(waiting), set(), set()
+    joined, done = set(waiting), set()
+    behind: set[int] = set()
+    busy: set[int] = set()
     for rank, row in rows.items():
         if rank in joined or row.enqueued is None or (op in P2P and row.status_from is not StatusFrom.FAILURE_LINE):
             continue
         if row.enqueued < seq:
-            behind.add(rank)
+            (busy if row.unfinished else behind).add(rank)
         else:
             joined.add(rank)
             if row.completed is not None and row.completed >= seq:
                 done.add(rank)
     sizes = {size for rank in waiting if (size := _size(timed[rank])) is not None}
     return LogCall(
-        group, seq, op, rows, waiting, tuple(sorted(joined)), tuple(sorted(behind)), tuple(sorted(done)),
-        next(iter(sizes)) if len(sizes) == 1 else None, default=default,
+        group, seq, op, rows, waiting, tuple(sorted(joined)), tuple(sorted(behind)), tuple(sorted(busy)),
+        tuple(sorted(done)), next(iter(sizes)) if len(sizes) == 1 else None, default=default,
     )  # fmt: skip
 
 
@@ -154,11 +159,13 @@ def _open_call(group: Group, rows: Mapping[int, GroupByLog], *, default: bool) -
     known = {rank: row for rank, row in rows.items() if row.enqueued is not None and row.completed is not None}
     front = max((row.enqueued or 0 for row in known.values()), default=0)
     waiting = tuple(sorted(rank for rank, row in known.items() if row.enqueued == front and (row.completed or 0) < front))
-    behind = tuple(sorted(rank for rank, row in known.items() if (row.enqueued or 0) < front))
+    short = {rank: row for rank, row in known.items() if (row.enqueued or 0) < front}
+    behind = tuple(sorted(rank for rank, row in short.items() if not row.unfinished))
+    busy = tuple(sorted(rank for rank, row in short.items() if row.unfinished))
     if not waiting or not behind:
         return None
     seq = min((known[rank].enqueued or 0 for rank in behind), default=front) + 1
-    return LogCall(group, seq, None, rows, waiting, waiting, behind, open_only=True, default=default)
+    return LogCall(group, seq, None, rows, waiting, waiting, behind, busy, open_only=True, default=default)
 
 
 def _size(row: GroupByLog) -> int | None:

@@ -207,7 +207,7 @@ def _story(
         ends.append(
             ProcessEnd(rank, what, False, False, kill.line, EndKind.OOM_KILLER, lines=lines, rank_from=f"pid {kill.pid}")
         )
-    elif codes and not ends:
+    elif codes and all(end.lived for end in ends):
         ends.append(_from_code(rank, codes[0], extra))
     shut = closed.get((attempt, about.pid)) if about.pid is not None else None
     if shut is not None:
@@ -224,7 +224,8 @@ def _distinct(ends: list[ProcessEnd]) -> list[ProcessEnd]:
     """One end per what was said, in the order of the lines, those that do not follow first."""
     kept: dict[str, ProcessEnd] = {}
     for end in ends:
-        kept.setdefault(end.what, end)
+        if end.what not in kept or (kept[end.what].lived and not end.lived):
+            kept[end.what] = end
     return sorted(kept.values(), key=lambda end: (end.follower, end.went_on, end.line.source, end.line.number))
 
 
@@ -266,7 +267,7 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
         rank, f"{event.type}: {message}" if message else event.type, why is None and not inside, why is not None, event.line,
         EndKind.DEVICE if _DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
-        went_on=event.went_on, rank_from=named.how,
+        went_on=event.went_on, rank_from=named.how, lived=event.lived,
     )  # fmt: skip
 
 

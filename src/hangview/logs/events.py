@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hangview.logs.evidence import LogLine
     from hangview.logs.lines import Who
+    from hangview.logs.times import Stamp
     from hangview.schema import StackFrame
 
 
@@ -97,6 +98,7 @@ class Raised(Event):
     later: str | None = None  #: the last exception of a chain that this one began
     text: str = ""  #: all lines of the message, for classification
     went_on: bool = False
+    lived: str = ""  #: a clause: why its process is known to have gone on for long
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +212,5 @@ class LogScan:
     pids: tuple[tuple[int, int], ...] = ()  #: (pid, rank) on one line
     problem: str | None = None
     notes: tuple[str, ...] = ()
+    first: Stamp | None = None  #: the first time printed in it
+    last: Stamp | None = None

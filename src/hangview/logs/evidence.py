@@ -5,9 +5,11 @@ Everything here belongs to the current attempt unless it says otherwise, and eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from hangview.logs.times import Printed, span
 
 if TYPE_CHECKING:
     from hangview.incident import Fact
@@ -26,6 +28,7 @@ class LogLine:
     number: int
     text: str  #: without colours and prefixes, control characters escaped
     offset: int = 0  #: of the line's first byte in the file, so that a pane can go there without reading what is before
+    printed: Printed = field(default=Printed(), compare=False)  #: when, as far as the file tells
 
 
 class StatusFrom(StrEnum):
@@ -63,6 +66,17 @@ class GroupByLog:
     at: str | None = None  #: time of the line as printed, "11-29 14:02:40"; local to the host, no year
     rank_from: str = ""  #: how the rank was found
     stack: tuple[StackFrame, ...] = ()  #: of the work that timed out, innermost first
+    outrun: int | None = (
+        None  #: newest call of the group that others completed with this rank, where that is beyond ``enqueued``
+    )
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the rank had works that were not over: then it stood or waited itself, in a collective, a send or a receive
+        (one counter takes all of them)."""
+        if self.enqueued is None or self.completed is None:
+            return bool(self.pending)
+        return self.completed < self.enqueued
 
     @property
     def timed_out(self) -> bool:
@@ -105,6 +119,7 @@ class ProcessEnd:
     attempt: int | None = None
     went_on: bool = False  #: the same rank printed ordinary lines afterwards: raised and handled, or ended later
     rank_from: str = ""
+    lived: str = ""  #: a clause: why its process is known to have gone on for long after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +177,27 @@ class LogRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """A log, or lines of one, that the times in the files show to be of another run than the dumps: nothing rests on them."""
+
+    source: int
+    shown: str
+    ranks: tuple[int, ...]  #: which they name, as far as that is known
+    text: str  #: one line, to be said of the log: what was printed when, against the times in the dumps
+    line: LogLine | None = None  #: the first such line; None: the whole log
+
+
+@dataclass(frozen=True, slots=True)
 class LogEvidence:
     groups: tuple[GroupByLog, ...] = ()
     ends: tuple[ProcessEnd, ...] = ()
     unplaced: tuple[GroupByLog, ...] = ()  #: rank is NO_RANK: the log gives the rank within the group only
     unplaced_ends: tuple[ProcessEnd, ...] = ()  #: rank is NO_RANK
     earlier_ends: tuple[ProcessEnd, ...] = ()  #: of attempts before the current one
+    handled: tuple[ProcessEnd, ...] = ()  #: what was raised and did not end its process: ``lived`` says how that is known
+    outrun: tuple[GroupByLog, ...] = ()  #: counters that others' completed calls show not to be the rank's last ones
+    aside: tuple[Aside, ...] = ()
+    recorded: tuple[float, float] | None = None  #: first and last time in the dumps, Unix seconds; None: there is none
     dumps: tuple[DumpByLog, ...] = ()
     stacks: tuple[OutsideStack, ...] = ()
     places: tuple[Place, ...] = ()
@@ -180,6 +210,13 @@ class LogEvidence:
     hidden: int = 0  #: similar lines of other ranks that Ray left out ("repeated 5x across cluster")
     logs: tuple[LogRead, ...] = ()
     lines: tuple[LogLine, ...] = ()  #: every line that something here rests on, by source and number
+
+    def dated(self, line: LogLine) -> str:
+        """``"; printed 11-28 21:06:45, the dumps' records are of 2026-11-28 21:06:40 to 21:07:21 UTC"``: when a line was
+        printed, beside the times in the dumps; "" where one of them is not known."""
+        if self.recorded is None or not line.printed.known:
+            return ""
+        return f"; printed {line.printed}, the dumps' records are of {span(*self.recorded)}"
 
     def shown(self, line: LogLine) -> str:
         """``"logs/rank_3.log, line 12"``."""

@@ -42,6 +42,11 @@ class Scene:
         """Every rank that exists, as far as the logs tell."""
         return frozenset((*self.evidence.ranks, *self.evidence.silent))
 
+    @property
+    def busy(self) -> frozenset[int]:
+        """Ranks that had unfinished works in some group: they stand or wait themselves."""
+        return frozenset(row.rank for row in self.evidence.groups if row.unfinished)
+
     def positions(self, call: LogCall, ranks: Iterable[int], *, sizes: bool = False) -> tuple[Evidence, ...]:
         """What the logs of ``ranks`` say about their place in the call's group, one line per distinct place."""
         label = call.where if call.group else "group not named"
@@ -68,6 +73,15 @@ def _steps(call: LogCall) -> tuple[str, ...]:
     if any(call.rows[rank].group_rank not in (None, rank) for rank in call.waiting):
         steps.append("the number in the watchdog's bracket counts within the group; world ranks are used here")
     return tuple(steps)
+
+
+def _busy(ranks: Sequence[int]) -> str:
+    """Why ranks whose counters stop below the call are not said to be missing."""
+    has, stand = ("has", "stands or waits itself") if len(ranks) == 1 else ("have", "stand or wait themselves")
+    return (
+        f"{name_ranks(ranks, 8)} {has} fewer works completed than enqueued and so {stand}, in an earlier call or in a "
+        "send or receive, which the same counter takes"
+    )
 
 
 def mismatch(scene: Scene, call: LogCall) -> Finding | None:
@@ -99,7 +113,7 @@ def behind(scene: Scene, call: LogCall) -> Finding | None:
     Where no time-out of this group was printed, counters seconds apart name nobody, unless everyone else who is behind is
     accounted for by a wait elsewhere.
     """
-    free = tuple(rank for rank in call.behind if rank not in scene.waits)
+    free = tuple(rank for rank in call.behind if rank not in scene.waits and rank not in scene.busy)
     held = tuple(rank for rank in call.behind if rank in scene.waits)
     if not free or (call.open_only and (len(free) > 1 or not held)):
         return None
@@ -113,6 +127,10 @@ def behind(scene: Scene, call: LogCall) -> Finding | None:
         steps.append(f"{name_ranks(held, 8)} stop below it as well: they wait elsewhere themselves")
         for other in dict.fromkeys(scene.waits[rank] for rank in held):
             lines += scene.positions(other, [rank for rank in held if rank in other.waiting])
+    busy = tuple(sorted({*call.busy, *(rank for rank in call.behind if rank in scene.busy and rank not in scene.waits)}))
+    if busy:
+        steps.append(_busy(busy))
+        lines += scene.positions(call, busy)
     if call.op in ROOTED:
         steps.append(f"in a {call.op} one rank may run ahead of the others: only ranks below {call.seq} count as behind")
     wrong = words.first_printed([call.rows[rank] for rank in (*free, *call.waiting)])
@@ -192,10 +210,16 @@ def not_observed(scene: Scene, call: LogCall) -> Finding:
         for rank in candidates
         for end in scene.ends.get(rank, ())[:1]
     )
+    ends += tuple(
+        words.quoted(scene.evidence, end.line, f"rank {end.rank} went on after it raised this ({end.lived}): ")
+        for end in scene.evidence.handled
+        if end.rank in candidates
+    )
+    steps = (*_steps(call), _busy(call.busy)) if call.busy else _steps(call)
     return Finding(
         Kind.NOT_OBSERVED, Role.LEAD, candidates, call.waiting, group_id(call), lane(call), call.seq, call.op, Side.UNKNOWN,
-        summary, scene.positions(call, call.waiting) + ends[:_ALIKE], words.COLLECTION_FIRST,
-        (*words.first_printed([call.rows[rank] for rank in call.waiting]), *wrong), _steps(call),
+        summary, scene.positions(call, call.waiting) + scene.positions(call, call.busy) + ends[:_ALIKE], words.COLLECTION_FIRST,
+        (*words.first_printed([call.rows[rank] for rank in call.waiting]), *wrong), steps,
     )  # fmt: skip
 
 

@@ -58,7 +58,9 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
     )
     used = _used_lines(rows, unplaced, (*ended.current, *ended.unplaced, *ended.earlier), dumps, places, stacks)
     return LogEvidence(
-        groups=rows, ends=ended.current, unplaced=unplaced, unplaced_ends=ended.unplaced, earlier_ends=ended.earlier,
+        groups=rows, ends=tuple(end for end in ended.current if not end.lived), unplaced=unplaced,
+        unplaced_ends=tuple(end for end in ended.unplaced if not end.lived), earlier_ends=ended.earlier,
+        handled=tuple(end for end in ended.current if end.lived),
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,
         silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),

@@ -6,23 +6,26 @@ import json
 import os
 import re
 import stat
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from hangview.logs import launchers, settings, watchdog
-from hangview.logs.events import Event, Fatal, LogScan, Raised, Said, StackSeen, WorkStack
+from hangview.logs.events import Event, Fatal, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
+from hangview.logs.output import Output, goes_on
 from hangview.logs.packed import GZIP, ZSTD, PackedLog
+from hangview.logs.paths import told_by_path
 from hangview.logs.prefilter import WHOLE, find_windows
+from hangview.logs.times import Timeline, days_apart, of_epoch
 from hangview.logs.tracebacks import (
     PY_SPY_PROCESS,
     TRACEBACK,
     StackBuilder,
     TracebackBuilder,
     WorkStackBuilder,
-    goes_on,
     stack_start,
 )
 from hangview.text import count, escape, shorten, size
@@ -61,18 +64,13 @@ _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<ty
 _WHAT = re.compile(r"^(?:\s*what\(\):)+\s*(?P<text>.*)")
 _WORK_STACK = "Stack trace of the failed collective: "
 
-_PATH_RANK = re.compile(r"(?:^|[^a-z])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
-_PATH_TREE = re.compile(r"^(?P<tree>.*?)/?attempt_(?P<attempt>\d+)/(?P<local>\d+)/[^/]+$")
-_PATH_ATTEMPT = re.compile(r"(?:^|/)attempt_(\d+)(?=/)")
-_PATH_TASK = re.compile(r"slurm-\w+-(\d{1,6})\.\w+$")
-
 _Builder: TypeAlias = TracebackBuilder | WorkStackBuilder | StackBuilder | SummaryBuilder
 _Key: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
 
 def scan_log(file: LogFile) -> LogScan:
     """Reads one log. Never raises for what the file holds or for a file that cannot be read: then ``problem`` says why."""
-    from_path = _from_path(file)
+    from_path = told_by_path(file)
     try:
         fd = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
@@ -94,7 +92,7 @@ def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogSc
     if file.path.name.endswith(".json") and length <= WHOLE:
         return _scan_error_json(os.pread(fd, length, 0), file, from_path)
     found = find_windows(fd, length)
-    scanner = _Scanner(file.source)
+    scanner = _Scanner(file.source, parts=length > WHOLE)
     lines = found.lines
     if length <= WHOLE:
         for raw, text in _unwrapped(raw_lines(fd, found.windows)):
@@ -102,9 +100,7 @@ def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogSc
             lines = max(lines, raw.number)
     else:
         for raw in raw_lines(fd, found.windows):
-            if scanner.wants(raw.data):
-                for text in clean(raw.data):
-                    scanner.feed_line(raw, text)
+            scanner.take(raw)
     notes = scanner.notes
     if found.left_out:
         left = size(found.left_out)
@@ -113,18 +109,16 @@ def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogSc
 
 
 def _scan_packed(fd: int, file: LogFile, from_path: LogScan) -> LogScan:
-    scanner = _Scanner(file.source)
     with os.fdopen(fd, "rb", closefd=False) as packed:
         log = PackedLog(packed)
         small = log.small()
+        scanner = _Scanner(file.source, parts=small is None)
         if small is not None:
             for raw, text in _unwrapped(iter(small)):
                 scanner.feed_line(raw, text)
         else:
             for raw in log:
-                if scanner.wants(raw.data):
-                    for text in clean(raw.data):
-                        scanner.feed_line(raw, text)
+                scanner.take(raw)
     scan = replace(from_path, size=log.size, lines=log.lines, problem=log.problem, notes=(*scanner.notes, "compressed"))
     return scanner.result(scan)
 
@@ -137,33 +131,21 @@ def _unwrapped(lines: Iterator[RawLine]) -> Iterator[tuple[RawLine, str]]:
     return unwrap(cleaned, width)
 
 
-def _from_path(file: LogFile) -> LogScan:
-    """What the path says: rank, local rank and attempt of a torchrun tree, Slurm's task number."""
-    shown = file.shown.replace("\\", "/")
-    scan = LogScan(file.source, file.shown, 0, 0)
-    if (tree := _PATH_TREE.match(shown)) is not None:
-        return replace(scan, attempt=int(tree["attempt"]), path_local=int(tree["local"]), tree=tree["tree"])
-    if (attempt := _PATH_ATTEMPT.search(shown)) is not None:
-        scan = replace(scan, attempt=int(attempt[1]))
-    named = _PATH_RANK.findall(shown.rsplit("/", 1)[-1]) or _PATH_RANK.findall(shown)
-    if named:
-        return replace(scan, path_rank=int(named[-1]))
-    task = _PATH_TASK.search(shown)
-    return scan if task is None else replace(scan, path_task=int(task[1]))
-
-
 def _scan_error_json(data: bytes, file: LogFile, from_path: LogScan) -> LogScan:
     """torchelastic's ``error.json``: the exception that a worker recorded before it ended."""
     scan = replace(from_path, size=len(data), lines=data.count(b"\n") + 1)
+    when = ""
     try:
         message = json.loads(data)["message"]
         if isinstance(message, dict):
             stack, said = str(message.get("extraInfo", {}).get("py_callstack", "")), str(message["message"])
+            when = str(message.get("extraInfo", {}).get("timestamp", ""))
         else:
             stack, said = "", str(message)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return replace(scan, problem="no error.json of torchelastic")
     scanner = _Scanner(file.source)
+    scanner.timeline.see(1, of_epoch(when))
     text = stack or f"{TRACEBACK}\n{said}"
     for part in text[:LONGEST].splitlines():
         scanner.feed_line(RawLine(1, 0, b""), part)
@@ -173,17 +155,20 @@ def _scan_error_json(data: bytes, file: LogFile, from_path: LogScan) -> LogScan:
 class _Scanner:
     """Feeds the pieces of one file to the builders that are open and to the matchers."""
 
-    def __init__(self, source: int) -> None:
+    def __init__(self, source: int, *, parts: bool = False) -> None:
+        """``parts``: of a file that is not read whole."""
         self._source = source
+        self.timeline = Timeline(parts=parts)
         self._events: list[Event] = []
-        self._seen: set[tuple[object, ...]] = set()
+        self._seen: dict[tuple[object, ...], int] = {}  # place in the events
+        self._again: dict[int, Event] = {}  # by place of the first, the last one that says the same
         self._open: dict[_Key, tuple[_Builder, Who]] = {}
         self._fatal: dict[_Key, Fatal] = {}
         self._abort: dict[_Key, str] = {}
         self._launchers = Launchers()
         self._pid: int | None = None
         self._all = _ALL_AT_START
-        self._ordinary: dict[_Key, int] = {}
+        self._output: defaultdict[_Key, Output] = defaultdict(Output)
         self._ranks: set[int] = set()
         self._locals: set[int] = set()
         self._tasks: set[int] = set()
@@ -198,13 +183,18 @@ class _Scanner:
     def notes(self) -> tuple[str, ...]:
         return (f"{count(self._dropped, 'further event')} left out",) if self._dropped else ()
 
-    def wants(self, data: bytes) -> bool:
-        """Whether a physical line must be looked at."""
-        return self._all > 0 or _WORTH_BYTES.search(data) is not None
+    def take(self, raw: RawLine) -> None:
+        """Takes a line of a file that is too large for looking at all of them."""
+        if self._all > 0 or _WORTH_BYTES.search(raw.data) is not None:
+            for text in clean(raw.data):
+                self.feed_line(raw, text)
+        else:
+            self.timeline.pass_over(raw)
 
     def feed_line(self, raw: RawLine, text: str) -> None:
         """Takes one line, already cleaned and unwrapped."""
         self._all -= 1
+        self.timeline.see(raw.number, text)
         for piece in pieces(raw, text):
             self._note_who(piece.who)
             self._feed(piece)
@@ -242,7 +232,7 @@ class _Scanner:
         if self._start(key, piece):
             return
         if goes_on(piece.text):
-            self._ordinary[key] = piece.number
+            self._output[key].add(piece.number, piece.text)
         if _WORTH.search(piece.text) is None:
             return
         line = self._line(piece)
@@ -339,11 +329,12 @@ class _Scanner:
             parts = (getattr(event, "seq", None), getattr(event, "pid", None), getattr(event, "rank", None), event.line.text)
         seen = (type(event), event.who, *parts)
         if seen in self._seen:
+            self._again[self._seen[seen]] = event
             return
         if len(self._events) >= _MOST_EVENTS:
             self._dropped += 1
             return
-        self._seen.add(seen)
+        self._seen[seen] = len(self._events)
         self._events.append(event)
 
     def result(self, scan: LogScan) -> LogScan:
@@ -353,18 +344,42 @@ class _Scanner:
         for event in (*self._fatal.values(), *self._last_raised.values()):
             self._add(event)
         single = scan.path_rank is not None or scan.path_local is not None or len(self._ranks) <= 1
-        events = [self._with_went_on(event, single=single) if isinstance(event, Raised) else event for event in self._events]
+        events = [one for place in range(len(self._events)) for one in self._told(place, single=single)]
         events.sort(key=lambda event: event.line.number)
+        first, last = self.timeline.ends()
         return replace(
             scan, events=tuple(events), ranks=tuple(sorted(self._ranks)), locals=tuple(sorted(self._locals)),
             tasks=tuple(sorted(self._tasks)), offsets=tuple(sorted(self._offsets)),
-            task_pairs=tuple(sorted(self._task_pairs)), pids=tuple(sorted(self._pids)),
+            task_pairs=tuple(sorted(self._task_pairs)), pids=tuple(sorted(self._pids)), first=first, last=last,
         )  # fmt: skip
 
-    def _with_went_on(self, event: Raised, *, single: bool) -> Raised:
-        own = _key(event.who)
-        later = any(number > event.line.number for key, number in self._ordinary.items() if single or key == own)
-        return replace(event, went_on=later)
+    def _told(self, place: int, *, single: bool) -> list[Event]:
+        """An event with its time, and what came after it. Of several that say the same the first; the last one as well where
+        it is of another day, and in its stead where a process went on after the first."""
+        first = self._dated(self._events[place], single=single)
+        if place not in self._again:
+            return [first]
+        last = self._dated(self._again[place], single=single)
+        if isinstance(first, Raised) and isinstance(last, Raised) and first.lived and not last.lived:
+            return [last]
+        return [first, last] if days_apart(first.line.printed, last.line.printed) else [first]
+
+    def _dated(self, event: Event, *, single: bool) -> Event:
+        event = replace(event, line=self._at(event.line, single=single))
+        if isinstance(event, SummaryEntry) and event.raised is not None:
+            return replace(event, raised=replace(event.raised, line=self._at(event.raised.line, single=single)))
+        if not isinstance(event, Raised):
+            return event
+        number, own = event.line.number, _key(event.who)
+        after = [said.after(number) for key, said in self._output.items() if single or key == own]
+        return replace(
+            event, went_on=any(lines for lines, _ in after), lived=next((why for _, why in after if why), ""),
+        )  # fmt: skip
+
+    def _at(self, line: LogLine, *, single: bool) -> LogLine:
+        """A line with its time. In a log of many processes the next line's time says nothing: the parts may be of one each."""
+        printed = self.timeline.of(line.number)
+        return replace(line, printed=printed if single or printed.own else replace(printed, after=None))
 
 
 def _key(who: Who) -> _Key:

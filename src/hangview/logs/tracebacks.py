@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hangview.logs.output import goes_on
 from hangview.schema import StackFrame
 
 if TYPE_CHECKING:
@@ -20,15 +21,9 @@ _FILE = re.compile(r'\s*(?:\(Python\) )?File "(?P<file>[^"]*)", line (?P<line>\d
 _RAISED = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*|error|timeout|gaierror|herror))(?:: ?(?P<message>.*))?$")
 _WORKER = re.compile(r"Caught \S+ in (?P<worker>(?:DataLoader|pin memory)[\w ]*?(?: process \d+| thread for device \d+)?)\.")
 _CHAIN = ("During handling of the above exception", "The above exception was the direct")
-_GOES_ON = re.compile(r"\bINFO\b|\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
 #: Lines of the message behind the last line that are kept for telling what kind of error it is.
 _MESSAGE_LINES = 8
 _FRAMES = 120
-
-
-def goes_on(text: str) -> bool:
-    """Whether a line is ordinary output: positive evidence that a process lived on after an exception."""
-    return _GOES_ON.search(text) is not None
 
 
 class TracebackBuilder:

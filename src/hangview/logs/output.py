@@ -1,0 +1,69 @@
+"""Ordinary output of a process: whether it lived on after an exception, and whether for long.
+
+A script that ends prints something, too: that it caught an exception, that it saves what it has, that it has reached its end.
+Only steps that go on show that the exception was dealt with.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_GOES_ON = re.compile(r"\bINFO\b|\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
+_STEP = re.compile(
+    r"\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*(\d{1,12})|(?<!\d)(\d{1,12})/\d+ \[.*\d(?:it/s|s/it)\]", re.IGNORECASE
+)
+#: Lines of steps after an exception, with numbers that change, that no script prints which is ending.
+_STEPS = 3
+#: A number so far above the last one before: the step in which the exception fell, and one more.
+_AHEAD = 2
+#: Ordinary lines without steps that none prints, either.
+_LINES = 20
+
+
+def goes_on(text: str) -> bool:
+    """Whether a line is ordinary output: positive evidence that a process lived on after an exception."""
+    return _GOES_ON.search(text) is not None
+
+
+class Output:
+    """The ordinary lines of one process in one file, in order. What they say is only worked out where an exception is."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+        self._texts: list[str] = []
+        self._steps: list[tuple[int, int, int, int]] | None = None
+
+    def add(self, number: int, text: str) -> None:
+        """A line for which :func:`goes_on` holds."""
+        self._numbers.append(number)
+        self._texts.append(text)
+        self._steps = None
+
+    def after(self, number: int) -> tuple[int, str]:
+        """How many ordinary lines come after a line; and a clause if they show that the process lived on for long, else ""."""
+        if self._steps is None:
+            self._steps = self._counted()
+        lines = len(self._numbers) - bisect_right(self._numbers, number)
+        cut = bisect_right(self._steps, number, key=lambda one: one[0])
+        if cut < len(self._steps):
+            _, _, low, high = self._steps[cut]
+            on = len(self._steps) - cut >= _STEPS and low < high
+            if on or (cut and high >= self._steps[cut - 1][1] + _AHEAD):
+                return lines, f"steps up to {high:,} follow it"
+        return lines, f"{lines:,} ordinary lines follow it" if lines >= _LINES else ""
+
+    def _counted(self) -> list[tuple[int, int, int, int]]:
+        """Of each line that counts steps its number, its step, and the lowest and the highest step from it on."""
+        found: list[tuple[int, int, int, int]] = []
+        for number, text in zip(reversed(self._numbers), reversed(self._texts), strict=True):
+            if (step := _step(text)) is not None:
+                _, _, low, high = found[-1] if found else (0, 0, step, step)
+                found.append((number, step, min(low, step), max(high, step)))
+        return found[::-1]
+
+
+def _step(text: str) -> int | None:
+    """The last number of a line that counts steps: that of the step in "epoch 2 step 300"."""
+    found = _STEP.findall(text)
+    return int(found[-1][0] or found[-1][1]) if found else None
