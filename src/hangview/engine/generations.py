@@ -24,12 +24,14 @@ from hangview.producers import producer_of
 from hangview.text import group_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.schema import Records
 
     #: What has records of its own: (source, label, pg_id, which life of one pg_id).
     Place = tuple[int, int, int | None, int]
+    #: By (source, label), the places of a group that differs from others in name or members.
+    Home = dict[tuple[int, int], tuple["Span", ...]]
 
 #: Which one of several groups that differ in nothing else: 0 is the newest generation, ``EARLIER + n`` the n-th before it,
 #: and from ``UNPLACED`` on nobody can tell. Others are counted by creation.
@@ -69,8 +71,8 @@ def places(records: Records) -> tuple[dict[tuple[int, int], tuple[Span, ...]], p
     entries = records.entries.lazy()
     heads = entries.group_by(_PLACE).agg(first=pl.col("position").min()).collect(engine="streaming")
     life = _lives(records, heads)
-    if life is None and not heads.select("source", "label").is_duplicated().any():
-        table = heads.select(*_PLACE, pl.lit(0), "first", last="first", begun=None, ended=None)
+    if life is None and not heads.select("source", "label").is_duplicated().any() and not _remade(records):
+        table = heads.select(*_PLACE, pl.lit(0).alias("life"), "first", last="first", begun=None, ended=None)
     else:
         numbered = entries.select(*_PLACE, "position", "created_ns", life=0 if life is None else pl.lit(life))
         asked = pl.col("created_ns")
@@ -79,7 +81,7 @@ def places(records: Records) -> tuple[dict[tuple[int, int], tuple[Span, ...]], p
             first=at.min(), last=at.max(), begun=asked.min(), ended=asked.max()
         ).collect()  # fmt: skip
     out: dict[tuple[int, int], list[Span]] = {}
-    for *place, first, last, begun, ended in table.sort(*_PLACE, table.columns[3], nulls_last=True).iter_rows():
+    for *place, first, last, begun, ended in table.sort(*_PLACE, "life", nulls_last=True).iter_rows():
         source, label, pg_id, number = place
         out.setdefault((source, label), []).append(Span((source, label, pg_id, number), first, last, begun, ended))
     return {key: tuple(found) for key, found in out.items()}, life
@@ -120,97 +122,120 @@ def match(
     Groups without a name are told apart by creation alone: with ``TORCH_DISTRIBUTED_DEBUG=DETAIL`` two groups are named '' in
     one process and live side by side, and only the local pg_id tells them apart. So are those whose records are mixed.
     """
-    doubtful = _doubtful(records)
-    one_each = len({(source, home) for (source, _), home in home_of.items()}) == len(spans)
-    if not doubtful and one_each and all(len(found) == 1 for found in spans.values()):
+    remade = _remade(records)
+    if not remade and all(len(found) == 1 for found in spans.values()):
         return Matched({found[0].place: 0 for found in spans.values()}, {}, {})
-    homes: dict[tuple[object, ...], dict[int, tuple[Span, ...]]] = defaultdict(dict)
-    labels: dict[tuple[object, ...], list[tuple[int, int]]] = defaultdict(list)
-    for (source, label), found in spans.items():
-        of_source = homes[home_of[source, label]]
-        of_source[source] = tuple(sorted((*of_source.get(source, ()), *found), key=_by_creation))
-        labels[home_of[source, label]].append((source, label))
-    named = {home for home, its in labels.items() if records.labels[its[0][1]][0]}
+    homes: dict[tuple[object, ...], Home] = defaultdict(dict)
+    for key, found in spans.items():
+        homes[home_of[key]][key] = found
+    named = {home for home, its in homes.items() if records.labels[next(iter(its))[1]][0]}
     anew = {home for home in named if _made_anew(homes[home].values())}
-    gone = _gone(records, [its for home, its in homes.items() if home in anew])
     last = _last(spans)
+    gone = _gone(records, [homes[home] for home in homes if home in anew], last, remade)
     nth: dict[Place, int] = {}
     back: dict[Place, int] = {}
     behind: dict[int, str] = {}
     for home, its in homes.items():
-        left = {source: _is_gone(found[-1], gone) for source, found in its.items()}
-        unsure = {source for source, found in its.items() if source in doubtful and len(found) == 1}
-        if home not in anew and (home not in named or not (any(left.values()) or unsure)):
-            nth |= {span.place: i for key in labels[home] for i, span in enumerate(spans[key])}
+        left = {key: gone.holds(found[-1]) for key, found in its.items()}
+        hidden = {key for key, found in its.items() if key[0] in remade and len(found) == 1 and not left[key]}
+        if home not in anew and (home not in named or not (any(left.values()) or hidden)):
+            nth |= {span.place: i for found in its.values() for i, span in enumerate(found)}
             continue
-        moment = _moment(its, left)
+        moment = _moment(its, left) or _since(its, hidden)
         longest = max(len(found) for found in its.values())
-        for source, found in its.items():
-            first, why = _place(found, moment, longest, last.get(source), left=left[source], unsure=source in unsure)
+        for (source, label), found in its.items():
+            unsure = (source, label) in hidden and records.sources[source].only_active
+            gone_too = left[source, label]
+            first, why = _place(found, moment, longest, last.get(source), left=gone_too, unsure=unsure)
             if why:
-                behind.setdefault(source, why.format(group_label(*records.labels[found[-1].place[1]])))
+                behind.setdefault(source, why.format(group_label(*records.labels[label])))
             for since, span in enumerate(reversed(found)):
-                back[span.place] = since + left[source]
+                back[span.place] = since + gone_too
                 nth[span.place] = (first or (EARLIER if since else 0)) + since
+        if any(nth[found[-1].place] == 0 for found in its.values()):
+            label = next(iter(its))[1]
+            for source in _silent(records, home, {source for source, _ in its}, moment, last):
+                called = group_label(*records.labels[label])
+                behind.setdefault(source, f"{called} was made anew, and no record of this dump is of the time since")
     return Matched(nth, back, behind)
-
-
-def _by_creation(span: Span) -> tuple[bool, int, int, int]:
-    _, label, pg_id, life = span.place
-    return pg_id is None, pg_id or 0, life, label
 
 
 def _made_anew(home: Iterable[tuple[Span, ...]]) -> bool:
     """Whether the places of one name in a file are generations: each begins after all records of the one made before it."""
     several = [spans for spans in home if len(spans) > 1]
-    return bool(several) and all(
-        earlier.last < later.first and earlier.place[2:] != later.place[2:]
-        for spans in several
-        for earlier, later in pairwise(spans)
-    )
+    return bool(several) and all(earlier.last < later.first for spans in several for earlier, later in pairwise(spans))
 
 
-def _gone(records: Records, anew: Iterable[Mapping[int, tuple[Span, ...]]]) -> dict[int, int]:
-    """source -> the highest pg_id of a group that was destroyed with the default group, whatever its name.
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """Groups that were destroyed with the default group, whatever their names: without it there are none.
 
-    Numbers as names start over when the default group is made anew, and a group that is older than it was destroyed with
-    the one before.
+    ``up_to``: source -> the highest pg_id of such a group. ``since``: a time at which there was none at all, for sources of
+    which no pg_id tells (``by_time``) and that have records of later times.
     """
-    out: dict[int, int] = {}
+
+    up_to: Mapping[int, int]
+    since: int
+    by_time: frozenset[int]
+
+    def holds(self, span: Span) -> bool:
+        source, _, pg_id, _ = span.place
+        if pg_id is not None and pg_id <= self.up_to.get(source, -1):
+            return True
+        return source in self.by_time and span.ended is not None and span.ended < self.since
+
+
+def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remade: frozenset[int]) -> _Gone:
+    """Numbers as names start over when the default group is made anew, and what is older than it went with the one before."""
+    up_to: dict[int, int] = {}
+    told: set[int] = set()
     for home in anew:
-        for source, spans in home.items():
-            name, desc = records.labels[spans[-1].place[1]]
+        for (source, label), spans in home.items():
+            name, desc = records.labels[label]
             old, new = (spans[-2].place[2], spans[-1].place[2]) if len(spans) > 1 else (None, None)
             if old is None or new is None or old == new:
                 continue
             if desc == DEFAULT_DESC:
-                out[source] = max(out.get(source, 0), new - 1)
+                told.add(source)
+                up_to[source] = max(up_to.get(source, 0), new - 1)
             elif name.isdecimal():
-                out[source] = max(out.get(source, 0), old)
-    return out
+                up_to[source] = max(up_to.get(source, 0), old)
+    worlds = [home for home in anew if any(records.labels[label][1] == DEFAULT_DESC for _, label in home)]
+    since = max((_moment(home, {}) or 0 for home in worlds), default=0)
+    several = {source for home in anew for (source, _), spans in home.items() if len(spans) > 1}
+    by_time = {source for source in (several | remade) - told if last.get(source, 0) >= since}
+    return _Gone(up_to, since, frozenset(by_time))
 
 
-def _is_gone(span: Span, gone: Mapping[int, int]) -> bool:
-    source, _, pg_id, _ = span.place
-    return source in gone and pg_id is not None and pg_id <= gone[source]
+def _remade(records: Records) -> frozenset[int]:
+    """Sources that count for more groups than they name: some were made anew, and the records of the old ones may be gone.
 
-
-def _doubtful(records: Records) -> frozenset[int]:
-    """Sources that leave completed entries out, and that count for more groups than they name: some were made anew.
-
-    What such a dump holds of a group may be nothing but a call that failed long ago.
+    Of a dump that leaves completed entries out those of the new one may be missing, and what is left of a group be nothing but
+    a call that failed long ago.
     """
     named: dict[int, set[str]] = defaultdict(set)
     for config in records.configs:
         named[config.source].add(config.name)
     counted = Counter(status.source for status in records.statuses)
-    out = set()
-    for source, number in counted.items():
-        info = records.sources[source]
-        trusted = info.producer is not None and producer_of(info.producer).config_trusted
-        if info.only_active and trusted and named[source] and "" not in named[source] and number > len(named[source]):
-            out.add(source)
-    return frozenset(out)
+    trusted = {source for source in counted if producer_of(records.sources[source].producer or "").config_trusted}
+    return frozenset(s for s in trusted if named[s] and "" not in named[s] and counted[s] > len(named[s]))
+
+
+def _silent(
+    records: Records, home: tuple[object, ...], with_records: set[int], moment: int | None, last: Mapping[int, int]
+) -> list[int]:
+    """Sources of members of a group, as configurations give them, that have no record of it, and none of any group that is
+    known to be of the time of its newest generation. A whole dump without any record is of a rank that came to no call yet."""
+    members = home[1]
+    if not isinstance(members, frozenset):
+        return []
+    out = []
+    for i, source in enumerate(records.sources):
+        if source.usable and source.rank in members and i not in with_records:
+            idle = i not in last and not source.only_active
+            if not idle and (moment is None or last.get(i, 0) < moment):
+                out.append(i)
+    return out
 
 
 def _last(spans: Mapping[tuple[int, int], tuple[Span, ...]]) -> dict[int, int]:
@@ -223,13 +248,18 @@ def _last(spans: Mapping[tuple[int, int], tuple[Span, ...]]) -> dict[int, int]:
     return out
 
 
-def _moment(home: Mapping[int, tuple[Span, ...]], left: Mapping[int, bool]) -> int | None:
+def _moment(home: Home, left: Mapping[tuple[int, int], bool]) -> int | None:
     """A time at which nobody was in any generation: half-way between the last time that one was left and the time that the
     newest began. None where no times tell."""
-    begun = max((found[-1].begun or 0 for source, found in home.items() if not left[source] and len(found) > 1), default=0)
-    ends = [found[-1 if left[source] else -2].ended for source, found in home.items() if left[source] or len(found) > 1]
+    begun = max((found[-1].begun or 0 for key, found in home.items() if not left.get(key) and len(found) > 1), default=0)
+    ends = [found[-1 if left.get(key) else -2].ended for key, found in home.items() if left.get(key) or len(found) > 1]
     before = [at for at in ends if at is not None and at < begun]
     return (max(before) + begun) // 2 if before else None
+
+
+def _since(home: Home, hidden: set[tuple[int, int]]) -> int | None:
+    """The same where the records of the earlier generations are gone: the newest is at least as old as what is left of it."""
+    return min((found[-1].begun or 0 for key, found in home.items() if key in hidden), default=0) or None
 
 
 def _place(
@@ -247,12 +277,12 @@ def _place(
         return EARLIER + 1, ""
     if unsure:
         return UNPLACED, "groups were made anew, and by its counters its records of {} may be of an earlier generation"
-    if moment is not None and begun is not None and begun > moment:
+    if moment is not None and begun is not None and begun >= moment:
         return 0, ""
     if moment is not None and ended is not None and ended < moment:
         stale = last is None or last < moment
         return EARLIER + 1, "its newest records of {} are older than the generation of it that others are in" if stale else ""
-    if len(spans) > 1 and len(spans) == longest:
+    if len(spans) == longest:
         return 0, ""
     return UNPLACED, "{} was made anew, and by their times its records may be of either generation"
 

@@ -14,6 +14,8 @@ from hangview.producers import Completion, producer_of
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hangview.engine.groups import Grouping
     from hangview.schema import Records
 
@@ -65,7 +67,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(*flags, reading)
     if back is not None:  # numbers begin again with every generation, so records of several are kept apart as by a label
         frame = frame.with_columns(label=pl.col("label") + back * len(records.labels))
-    frame = _cut_batches(records, _survivors(records, _lanes(frame)))
+    frame = _cut_batches(records, _survivors(records, _lanes(frame), _newest(grouping)))
     if back is not None:
         left = (back > 0).fill_null(value=False) & frame["reading"].is_in(OPEN)
         frame = frame.with_columns(reading=frame["reading"].set(left, int(CellState.ENDED)))
@@ -74,13 +76,20 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
     return entries.with_columns(homes, by_op["family"]).hstack(added)
 
 
-def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
+def _newest(grouping: Grouping) -> dict[tuple[int, int], int]:
+    """(source, label) -> the pg_id of the generation that its rank has not left, or of the last group of several."""
+    now = grouping.of_label.filter((pl.col("back") == 0) & pl.col("pg_id").is_not_null()).sort("pg_id")
+    return {(source, label): pg_id for source, label, pg_id in now.select("source", "label", "pg_id").iter_rows()}
+
+
+def _survivors(records: Records, frame: pl.DataFrame, newest: Mapping[tuple[int, int], int]) -> pl.DataFrame:
     """Read the members of coalesced batches that an only-active dump kept although the batch is over.
 
     The closing entry of a finished batch is left out and its members never leave "scheduled" (PyTorch 137969). What tells:
 
     * calls of a group end in order, so an open one before a call that was left out as completed is over
-    * the rank's counters: all that was enqueued was completed, or the last completed number is not below its own.
+    * the rank's counters (``newest``: of which pg_id): all that was enqueued was completed, or the last completed number is not
+      below its own.
       ``last_completed_collective`` holds the number of the last work, which is a P2P number after a send or receive; it can be
       compared with those as long as it lies beyond every collective number
     """
@@ -94,7 +103,7 @@ def _survivors(records: Records, frame: pl.DataFrame) -> pl.DataFrame:
         for s in records.statuses
         if records.sources[s.source].only_active and s.name is not None
         for label, (name, _) in enumerate(records.labels)
-        if name == s.name
+        if name == s.name and newest.get((s.source, label), s.pg_id) == s.pg_id
     ]
     schema = {"source": pl.UInt32, "label": pl.UInt32, "done": pl.Int64, "raw_asked": pl.Int64, "raw_done": pl.Int64}
     table = pl.DataFrame(counters, schema=schema, orient="row").unique(place, keep="first", maintain_order=True)

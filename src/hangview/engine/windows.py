@@ -130,20 +130,35 @@ def _from_counters(
     for group in grouping.groups:
         if group.id not in grouping.earlier:
             by_name[group.name].append((group.id, frozenset(group.ranks)))
-    anew = {grouping.groups[i].name for i in grouping.earlier}
-    newest = {(s.source, s.name): s.pg_id for s in sorted(records.statuses, key=lambda s: s.pg_id) if s.name in anew}
+    past = _of_earlier(records, grouping)
     out: dict[tuple[int, int], GroupStatus] = {}
     beyond: dict[tuple[int, int], GroupStatus] = {}
     for status in records.statuses:
         rank = records.sources[status.source].rank
         if status.name is None or rank is None or (status.enqueued is None and not status.beyond):
             continue
-        if status.name in anew and (status.pg_id != newest[status.source, status.name] or status.source in grouping.behind):
-            continue  # of an earlier generation
+        if (status.source, status.pg_id) in past:
+            continue
         homes = [g for g, members in by_name.get(status.name, ()) if rank in members]
         if len(homes) == 1:
             (beyond if status.beyond else out)[homes[0], rank] = status
     return out, beyond
+
+
+def _of_earlier(records: Records, grouping: Grouping) -> set[tuple[int, int]]:
+    """(source, pg_id) of the counters of earlier generations: by their records, and else all but the last of a name."""
+    last: dict[tuple[int, str | None], int] = {}
+    for status in records.statuses:
+        last[status.source, status.name] = max(status.pg_id, last.get((status.source, status.name), status.pg_id))
+    if len(last) == len(records.statuses) and not grouping.earlier and not grouping.behind:
+        return set()
+    homes = grouping.of_label.group_by("source", "pg_id").agg(pl.col("group").is_in(list(grouping.earlier)).all())
+    past = {(source, pg_id): over for source, pg_id, over in homes.iter_rows()}
+    return {
+        (s.source, s.pg_id)
+        for s in records.statuses
+        if s.name and past.get((s.source, s.pg_id), s.source in grouping.behind or s.pg_id < last[s.source, s.name])
+    }
 
 
 def _idle(records: Records) -> frozenset[int]:
