@@ -138,10 +138,13 @@ def match(
     for home, its in homes.items():
         left = {key: gone.holds(found[-1]) for key, found in its.items()}
         hidden = {key for key, found in its.items() if key[0] in remade and len(found) == 1 and not left[key]}
-        if home not in anew and (home not in named or not (any(left.values()) or hidden)):
+        parted = any(gone.before(found[-1]) for found in its.values()) and not all(
+            gone.before(found[-1]) for found in its.values()
+        )
+        if home not in anew and (home not in named or not (any(left.values()) or hidden or parted)):
             nth |= {span.place: i for found in its.values() for i, span in enumerate(found)}
             continue
-        moment = _moment(its, left) or _since(its, hidden)
+        moment = _moment(its, left) or (gone.since if parted else _since(its, hidden))
         longest = max(len(found) for found in its.values())
         for (source, label), found in its.items():
             unsure = (source, label) in hidden and records.sources[source].only_active
@@ -157,6 +160,14 @@ def match(
             for source in _silent(records, home, {source for source, _ in its}, moment, last):
                 called = group_label(*records.labels[label])
                 behind.setdefault(source, f"{called} was made anew, and no record of this dump is of the time since")
+    if remade and any(source.only_active for source in records.sources):
+        for source in {i for i, info in enumerate(records.sources) if info.usable} - set(last):
+            behind.setdefault(
+                source, "groups were made anew, and its dump holds no record: of which of them its counters tell is not known"
+            )
+    for place in nth:
+        if place[0] in behind and nth[place] < EARLIER:
+            nth[place] = UNPLACED  # nothing of an older dump is set beside what others did since
     return Matched(nth, back, behind)
 
 
@@ -182,7 +193,10 @@ class _Gone:
         source, _, pg_id, _ = span.place
         if pg_id is not None and pg_id <= self.up_to.get(source, -1):
             return True
-        return source in self.by_time and span.ended is not None and span.ended < self.since
+        return source in self.by_time and self.before(span)
+
+    def before(self, span: Span) -> bool:
+        return span.ended is not None and span.ended < self.since
 
 
 def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remade: frozenset[int]) -> _Gone:
@@ -232,7 +246,7 @@ def _silent(
     out = []
     for i, source in enumerate(records.sources):
         if source.usable and source.rank in members and i not in with_records:
-            idle = i not in last and not source.only_active
+            idle = i not in last and not any(other.only_active for other in records.sources)
             if not idle and (moment is None or last.get(i, 0) < moment):
                 out.append(i)
     return out
