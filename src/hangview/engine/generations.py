@@ -138,9 +138,7 @@ def match(
     for home, its in homes.items():
         left = {key: gone.holds(found[-1]) for key, found in its.items()}
         hidden = {key for key, found in its.items() if key[0] in remade and len(found) == 1 and not left[key]}
-        parted = any(gone.before(found[-1]) for found in its.values()) and not all(
-            gone.before(found[-1]) for found in its.values()
-        )
+        parted = gone.parts(its)
         if home not in anew and (home not in named or not (any(left.values()) or hidden or parted)):
             nth |= {span.place: i for found in its.values() for i, span in enumerate(found)}
             continue
@@ -162,9 +160,7 @@ def match(
                 behind.setdefault(source, f"{called} was made anew, and no record of this dump is of the time since")
     if remade and any(source.only_active for source in records.sources):
         for source in {i for i, info in enumerate(records.sources) if info.usable} - set(last):
-            behind.setdefault(
-                source, "groups were made anew, and its dump holds no record: of which of them its counters tell is not known"
-            )
+            behind.setdefault(source, "groups were made anew, and of which of them its counters tell is not known")
     for place in nth:
         if place[0] in behind and nth[place] < EARLIER:
             nth[place] = UNPLACED  # nothing of an older dump is set beside what others did since
@@ -198,9 +194,15 @@ class _Gone:
     def before(self, span: Span) -> bool:
         return span.ended is not None and span.ended < self.since
 
+    def parts(self, home: Home) -> bool:
+        """Whether some of the newest places of a group are of before that time, and others are not."""
+        return len({self.before(spans[-1]) for spans in home.values()}) > 1
+
 
 def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remade: frozenset[int]) -> _Gone:
     """Numbers as names start over when the default group is made anew, and what is older than it went with the one before."""
+    worlds = [home for home in anew if any(records.labels[label][1] == DEFAULT_DESC for _, label in home)]
+    since = max((_moment(home, {}) or 0 for home in worlds), default=0)
     up_to: dict[int, int] = {}
     told: set[int] = set()
     for home in anew:
@@ -210,12 +212,11 @@ def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remad
             if old is None or new is None or old == new:
                 continue
             if desc == DEFAULT_DESC:
-                told.add(source)
                 up_to[source] = max(up_to.get(source, 0), new - 1)
+                if (spans[-1].begun or 0) >= since:
+                    told.add(source)
             elif name.isdecimal():
                 up_to[source] = max(up_to.get(source, 0), old)
-    worlds = [home for home in anew if any(records.labels[label][1] == DEFAULT_DESC for _, label in home)]
-    since = max((_moment(home, {}) or 0 for home in worlds), default=0)
     several = {source for home in anew for (source, _), spans in home.items() if len(spans) > 1}
     by_time = {source for source in (several | remade) - told if last.get(source, 0) >= since}
     return _Gone(up_to, since, frozenset(by_time))
