@@ -85,6 +85,7 @@ class Group:
     ranks: tuple[int, ...]
     inferred: bool = False
     beside: str = ""  #: what tells it from others that go by the same name, in a sentence (see :func:`told_apart`)
+    earlier: bool = False  #: not known to be the newest of groups that a process made one after the other under one name
 
     @property
     def called(self) -> str:

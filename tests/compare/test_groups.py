@@ -41,6 +41,13 @@ def test_another_description_is_another_group():
     assert told(groups(("3", "tp", (2, 3))), groups(("3", "pp", (2, 3)))) == [(0, None, ""), (None, 0, "")]
 
 
+def test_earlier_generations_are_paired_with_nothing():
+    """The job of the first set made its default group anew: its newest is the one that the other set has."""
+    newest, old = Group(0, "0", "default_pg", (0, 1)), Group(1, "0", "default_pg", (0, 1), earlier=True)
+    assert told((newest, old), (newest,)) == [(0, 0, "name, description and members"), (1, None, "")]
+    assert told((newest,), (newest, old)) == [(0, 0, "name, description and members"), (None, 1, "")]
+
+
 def test_what_nothing_tells_apart_is_not_paired():
     one = groups(("1", "dp", (0, 1)), ("2", "dp", (0, 1)))
     other = groups(("5", "dp", (0, 1)), ("6", "dp", (0, 1)))

@@ -27,13 +27,13 @@ class Match:
 def match_groups(ones: Sequence[Group], others: Sequence[Group]) -> tuple[Match, ...]:
     """Every group of both sets exactly once, in the order of the first set, then what only the second has.
 
-    Each rule takes only what is unique in both sets, so that no group is paired by chance:
+    Each rule takes only what is unique in both sets, so that no group is paired by chance, and no earlier generation:
 
     * description and members; where the description says nothing or several groups share it, the name decides
     * name and description, where a recorder does not write members (gloo) and one side's are inferred from fewer ranks
     * the default group, also where the world has another size
     """
-    left, right = list(ones), list(others)
+    left, right = ([group for group in groups if not group.earlier] for groups in (ones, others))
     pairs: dict[int, Match] = {}
 
     def take(
@@ -55,12 +55,17 @@ def match_groups(ones: Sequence[Group], others: Sequence[Group]) -> tuple[Match,
 
     shared = {_place(group) for group in left} & {_place(group) for group in right}
     out = [pairs[group.id] if group.id in pairs else _alone(group, shared, first=True) for group in ones]
-    return (*out, *(_alone(group, shared, first=False) for group in right))
+    unpaired = [group for group in others if group in right or group.earlier]
+    return (*out, *(_alone(group, shared, first=False) for group in unpaired))
 
 
 def _alone(group: Group, shared: set[Hashable], *, first: bool) -> Match:
-    doubt = "several groups have these members, and neither description nor name tells which is which"
-    return Match(group if first else None, None if first else group, doubt=doubt if _place(group) in shared else "")
+    doubt = ""
+    if group.earlier:
+        doubt = "the group was made anew since, and calls of an earlier generation are not compared"
+    elif _place(group) in shared:
+        doubt = "several groups have these members, and neither description nor name tells which is which"
+    return Match(group if first else None, None if first else group, doubt=doubt)
 
 
 def _unique(groups: Sequence[Group], key: Callable[[Group], Hashable | None]) -> dict[Hashable, Group]:

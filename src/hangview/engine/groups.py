@@ -147,6 +147,7 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
                 desc=_description(descs[key]),
                 ranks=min(order[key]) if order[key] else tuple(sorted(key[1])),
                 inferred=key in inferred,
+                earlier=key[2] >= generations.EARLIER,
             )
             for i, key in enumerate(keys)
         ],
@@ -185,11 +186,11 @@ def _member_sets() -> SetOf:
 
 def _told_apart(keys: list[Key], groups: list[Group]) -> tuple[Group, ...]:
     """The groups with what tells them from others of the same name; earlier generations are called after the newest."""
-    newest = told_apart([group for key, group in zip(keys, groups, strict=True) if key[2] < generations.EARLIER])
+    newest = told_apart([group for group in groups if not group.earlier])
     of_key = {(group.name, frozenset(group.ranks)): group.beside for group in reversed(newest)}
     called = {group.id: group for group in newest}
     for (name, members, nth), group in zip(keys, groups, strict=True):
-        if group.id not in called:
+        if group.earlier:
             called[group.id] = replace(group, beside=of_key.get((name, members), "") + generations.beside(nth))
     return tuple(called[group.id] for group in groups)
 
