@@ -102,7 +102,7 @@ def test_unix_seconds_of_an_error_file():
 
 
 def stamp(day: int, year: int | None = 2026) -> Stamp:
-    return Stamp("", ((year, 11, day),), 0, None)
+    return Stamp(f"11-{day}", ((year, 11, day),), 0, None)
 
 
 def test_days_apart_needs_two_times():
@@ -137,6 +137,8 @@ def test_a_line_without_a_time_lies_between_those_of_its_neighbours():
     assert times(timeline, 3) == (None, "2026-11-28 12:00:00", "2026-11-28 12:00:09")
     assert str(timeline.of(3)) == "after 2026-11-28 12:00:00 and before 2026-11-28 12:00:09"
     assert [text_of(end) for end in timeline.ends()] == ["2026-11-28 12:00:00", "2026-11-28 12:00:09"]
+    assert str(Printed(None, stamp(28), stamp(28))) == stamp(28).text
+    assert str(Printed(None, None, stamp(28))) == f"before {stamp(28).text}"
 
 
 def test_a_clock_that_is_no_time_of_a_line_is_passed_by():

@@ -145,6 +145,8 @@ class Printed:
     def __str__(self) -> str:
         if self.own is not None:
             return self.own.text
+        if self.before is not None and self.after is not None and self.before.text == self.after.text:
+            return self.before.text
         said = [f"after {self.before.text}"] if self.before is not None else []
         said += [f"before {self.after.text}"] if self.after is not None else []
         return " and ".join(said)
