@@ -29,7 +29,7 @@ def steps(monkeypatch):
             taken[-1] += 1
             yield None
 
-    monkeypatch.setattr("hangview.dumps.decode.count_steps", counted)
+    monkeypatch.setattr("hangview.dumps.decode.dump.count_steps", counted)
     monkeypatch.setattr(machine, "count_steps", counted)
     return taken
 
@@ -67,7 +67,7 @@ def test_entries_that_say_nothing_are_too_many(monkeypatch):
     looked: list[int] = []
     value = text._value
     monkeypatch.setattr(text, "entry_limit", lambda size: 50)
-    monkeypatch.setattr("hangview.dumps.decode.entry_limit", lambda size: 50)
+    monkeypatch.setattr("hangview.dumps.decode.dump.entry_limit", lambda size: 50)
 
     def counted(*args):
         looked.append(1)

@@ -78,7 +78,7 @@ FILES: Mapping[SourceStatus, str] = {
     SourceStatus.UNREADABLE: "no permission, an error of the disk, or no dump under a dump's name",
     SourceStatus.IGNORED: "neither a dump nor a log",
     SourceStatus.SUPERSEDED: "another file of the same rank and attempt is newer or fuller",
-    SourceStatus.OTHER_ATTEMPT: "of an earlier start of the job",
+    SourceStatus.OTHER_ATTEMPT: "of an earlier start of the job, or of another run",
     SourceStatus.GROWING: "still being written, while watching",
     SourceStatus.UNFINISHED: "not whole, and perhaps still being written; its whole entries are used",
 }
