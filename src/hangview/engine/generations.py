@@ -12,7 +12,8 @@ one began, for all, after the one before it was left. A rank whose records canno
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from bisect import bisect_left
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from hangview.producers import producer_of
 from hangview.text import group_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from hangview.schema import Records
 
@@ -145,7 +146,7 @@ def match(
         moment = _moment(its, left) or (gone.since if parted else _since(its, hidden))
         longest = max(len(found) for found in its.values())
         for (source, label), found in its.items():
-            unsure = (source, label) in hidden and records.sources[source].only_active
+            unsure = source in remade and records.sources[source].only_active and remade[source].newer(found[-1].place[2])
             gone_too = left[source, label]
             first, why = _place(found, moment, longest, last.get(source), left=gone_too, unsure=unsure)
             if why:
@@ -199,7 +200,7 @@ class _Gone:
         return len({self.before(spans[-1]) for spans in home.values()}) > 1
 
 
-def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remade: frozenset[int]) -> _Gone:
+def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remade: Collection[int]) -> _Gone:
     """Numbers as names start over when the default group is made anew, and what is older than it went with the one before."""
     worlds = [home for home in anew if any(records.labels[label][1] == DEFAULT_DESC for _, label in home)]
     since = max((_moment(home, {}) or 0 for home in worlds), default=0)
@@ -218,11 +219,29 @@ def _gone(records: Records, anew: Sequence[Home], last: Mapping[int, int], remad
             elif name.isdecimal():
                 up_to[source] = max(up_to.get(source, 0), old)
     several = {source for home in anew for (source, _), spans in home.items() if len(spans) > 1}
-    by_time = {source for source in (several | remade) - told if last.get(source, 0) >= since}
+    by_time = {source for source in (several | set(remade)) - told if last.get(source, 0) >= since}
     return _Gone(up_to, since, frozenset(by_time))
 
 
-def _remade(records: Records) -> frozenset[int]:
+@dataclass(frozen=True, slots=True)
+class _Remade:
+    """What a dump's counters say of groups that were made anew: the pg_ids that they count for, ascending, and how many groups
+    there are of different names."""
+
+    pg_ids: tuple[int, ...]
+    names: int
+
+    def newer(self, pg_id: int | None) -> bool:
+        """Whether a group of this pg_id may have been made anew since: as many others were used after it as there are names,
+        or, if each generation used all, one more than the rest of its own."""
+        if pg_id is None:
+            return True
+        at = bisect_left(self.pg_ids, pg_id)
+        last = len(self.pg_ids) - 1
+        return last - at >= self.names or at // self.names < last // self.names
+
+
+def _remade(records: Records) -> dict[int, _Remade]:
     """Sources that count for more groups than they name: some were made anew, and the records of the old ones may be gone.
 
     Of a dump that leaves completed entries out those of the new one may be missing, and what is left of a group be nothing but
@@ -231,9 +250,15 @@ def _remade(records: Records) -> frozenset[int]:
     named: dict[int, set[str]] = defaultdict(set)
     for config in records.configs:
         named[config.source].add(config.name)
-    counted = Counter(status.source for status in records.statuses)
+    counted: dict[int, list[int]] = defaultdict(list)
+    for status in records.statuses:
+        counted[status.source].append(status.pg_id)
     trusted = {source for source in counted if producer_of(records.sources[source].producer or "").config_trusted}
-    return frozenset(s for s in trusted if named[s] and "" not in named[s] and counted[s] > len(named[s]))
+    return {
+        s: _Remade(tuple(sorted(counted[s])), len(named[s]))
+        for s in sorted(trusted)
+        if named[s] and "" not in named[s] and len(counted[s]) > len(named[s])
+    }
 
 
 def _silent(
