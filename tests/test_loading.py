@@ -37,7 +37,7 @@ def reads(monkeypatch):
         seen.extend(found.shown for found in files)
         return read(files, limits, known)
 
-    monkeypatch.setattr(pool, "read_together", watched)
+    monkeypatch.setattr(worker, "read_together", watched)
     return seen
 
 

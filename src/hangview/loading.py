@@ -192,13 +192,13 @@ class Session:
 
         ``fresh`` asks the cache; ``end`` is when to stop (at least one is read) and to show what there is.
         """
-        from hangview.dumps import cache, shelf
+        from hangview.dumps import shelf
         from hangview.dumps.allocator import give_back, import_polars
         from hangview.dumps.find import likely
         from hangview.dumps.pool import read_all
 
         first = fresh and self.options.cache and shelf.worth_it(listing.dumps)
-        if first and (kept := cache.load(listing.dumps, self.options.limits)) is not None:
+        if first and (kept := self._kept(listing)) is not None:
             self._dumps = kept
             first = False
         new = [found for found in listing.dumps if found.key not in self._dumps]
@@ -226,6 +226,16 @@ class Session:
         give_back()
         import_polars()
         return first
+
+    def _kept(self, listing: Listing) -> dict[Key, tuple[FileRead, ...]] | None:
+        """What the cache has of these files."""
+        from hangview.dumps import shelf
+
+        if not shelf.holds(shelf.dumps_name(listing.dumps, self.options.limits)):
+            return None
+        from hangview.dumps import cache
+
+        return cache.load(listing.dumps, self.options.limits)
 
     def _so_far(self, listing: Listing) -> Incident:
         """What those files say that were read, beside those that were not."""

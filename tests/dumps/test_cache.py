@@ -207,9 +207,9 @@ def test_the_oldest_go_first_when_there_are_too_many(job, monkeypatch):
     size = entry_of_cache().stat().st_size
     for i, limit in enumerate((11, 12, 13)):
         assert cache.store(files, ReadOptions(limits=Limits(depth=limit), cache_bytes=int(2.5 * size)), results)
-        os.utime(shelf.folder() / cache._name(files, Limits(depth=limit)), (i + 1, i + 1))
+        os.utime(shelf.folder() / shelf.dumps_name(files, Limits(depth=limit)), (i + 1, i + 1))
     left = {path.name for path in shelf.folder().iterdir()}
-    assert cache._name(files, Limits(depth=13)) in left
+    assert shelf.dumps_name(files, Limits(depth=13)) in left
     assert len(left) == 2
     assert cache.load(files, Limits(depth=11)) is None
 

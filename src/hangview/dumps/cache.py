@@ -12,8 +12,7 @@ import json
 import struct
 import threading
 import zlib
-from dataclasses import astuple, fields, replace
-from pathlib import Path
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps import shelf
@@ -43,7 +42,7 @@ _LENGTH = struct.Struct("<Q")
 
 def load(files: Sequence[Found], limits: Limits) -> dict[Key, tuple[FileRead, ...]] | None:
     """What was stored for exactly these files; None when there is nothing, or nothing usable. Never raises."""
-    return shelf.fetch(_name(files, limits), lambda body: _unpack(body, files))
+    return shelf.fetch(shelf.dumps_name(files, limits), lambda body: _unpack(body, files))
 
 
 def store(files: Sequence[Found], options: ReadOptions, results: Mapping[Key, tuple[FileRead, ...]]) -> bool:
@@ -51,7 +50,7 @@ def store(files: Sequence[Found], options: ReadOptions, results: Mapping[Key, tu
     if any(found.key not in results or not final(results[found.key]) for found in files):
         return False
     groups = [results[found.key] for found in files]
-    return shelf.keep(_name(files, options.limits), lambda: _pack(files, groups), options.cache_bytes)
+    return shelf.keep(shelf.dumps_name(files, options.limits), lambda: _pack(files, groups), options.cache_bytes)
 
 
 def final(results: Iterable[FileRead]) -> bool:
@@ -64,13 +63,6 @@ def store_later(files: Sequence[Found], options: ReadOptions, results: Mapping[K
     thread = threading.Thread(target=store, args=(files, options, results), name="hangview-cache", daemon=True)
     thread.start()
     return thread
-
-
-def _name(files: Sequence[Found], limits: Limits) -> str:
-    here = Path(__file__).parent
-    return shelf.name_of(
-        files, [*shelf.modules(here), *shelf.modules(here / "decode"), *map(str, astuple(limits))], shelf.DUMPS
-    )
 
 
 # --- bytes

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 
 from hangview.dumps import processes
 from hangview.dumps.calling_off import Cancelled
-from hangview.dumps.decode.known import Known
 from hangview.dumps.kinds import PACK
 from hangview.dumps.result import failed
-from hangview.dumps.worker import READY, read_together
 from hangview.schema import SourceStatus
 from hangview.text import size as size_text
 
@@ -44,6 +42,8 @@ TASK_BYTES = 8 << 20
 FIRST_FILES = 8
 _BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space}, gentle={gentle})"
 _POLL = 0.1
+#: Seconds in which a screen draws what there is before the first file is read.
+SCREEN = 0.2
 #: Threads take address space, which is limited, and a pack is read column by column.
 _ALONE = {
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
@@ -70,8 +70,8 @@ def read_all(
 ) -> None:
     """Read ``files``, handing over results with ``done`` as they come: in any order, each file once, in the calling thread.
 
-    ``gentle``: other processes give way to this one, which has a screen to draw. ``meanwhile`` is called in a thread while
-    others read, and not at all when none do.
+    ``gentle``: other processes give way to this one, which has a screen to draw first. ``meanwhile`` is called in a thread
+    while others read, and not at all when none do.
 
     Packs are always read in another process: polars, which reads them, ends the program that it is in over some bytes that
     somebody made up, or prints a backtrace on its screen.
@@ -87,13 +87,28 @@ def read_all(
             pool = _Pool(options.limits, stack, gentle=gentle)
             if pool.start(number or 1):
                 if meanwhile is not None:
-                    threading.Thread(target=meanwhile, name="hangview-meanwhile", daemon=True).start()
+                    _start(meanwhile, SCREEN if gentle else 0)
                 files = [*here, *pool.run(_tasks(apart, number or 1), done, cancelled)]
+    if files:
+        _read_here(files, options, done, cancelled)
+
+
+def _read_here(files: Sequence[Found], options: ReadOptions, done: Done, cancelled: Callable[[], bool]) -> None:
+    # Imported where nobody else reads: what these need takes as long to import as the other processes to start.
+    from hangview.dumps.decode.known import Known
+    from hangview.dumps.worker import read_together
+
     known = Known(options.limits)
     for found in files:
         if cancelled():
             raise Cancelled
         done(list(zip((found,), read_together((found,), options.limits, known), strict=True)))
+
+
+def _start(meanwhile: Callable[[], object], delay: float) -> None:
+    thread = threading.Timer(delay, meanwhile)
+    thread.name, thread.daemon = "hangview-meanwhile", True
+    thread.start()
 
 
 def _workers(asked: int | None, total: int) -> int:
@@ -175,7 +190,7 @@ class _Pool:
         except (EOFError, OSError):
             self._bury(worker, tasks, done)
             return
-        if answer == READY:
+        if answer == processes.READY:
             worker.ready = True
             return
         task, worker.task = worker.task, ()

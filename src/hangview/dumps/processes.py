@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 
+#: Sent by a process that reads files once its imports are done.
+READY = "ready"
+
+
 def start(
     boot: str, environment: Mapping[str, str] | None = None, **values: object
 ) -> tuple[subprocess.Popen[bytes], Connection]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from hangview.dumps.find import Found
+    from hangview.schema import Limits
 
 T = TypeVar("T")
 
@@ -97,6 +99,17 @@ def _prune(newest: Path, most: int) -> None:
         total += size
         if left_behind or (path.suffix != PART and total > most and path != newest):
             path.unlink(missing_ok=True)
+
+
+def dumps_name(files: Sequence[Found], limits: Limits) -> str:
+    """The name under which what was read of exactly these files within these limits is kept."""
+    here = Path(__file__).parent
+    return name_of(files, [*modules(here), *modules(here / "decode"), *map(str, astuple(limits))], DUMPS)
+
+
+def holds(name: str) -> bool:
+    """Whether anything is kept under a name: to know that nothing is takes no library that reads it."""
+    return (folder() / name).exists()
 
 
 def name_of(files: Sequence[Found], told: Iterable[str], ending: str) -> str:

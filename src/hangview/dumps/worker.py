@@ -13,6 +13,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+from hangview.dumps import processes
 from hangview.dumps.decode.known import Known
 from hangview.dumps.interning import share_tables
 from hangview.dumps.narrow import narrow
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from hangview.dumps.result import FileRead
     from hangview.schema import Limits
 
-#: Sent once the imports are done.
-READY = "ready"
 #: How much nicer than its parent a process is that must not hold up what a person does meanwhile.
 NICER = 10
 
@@ -61,7 +60,7 @@ def serve(handle: int, address_space: int, *, gentle: bool) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.disable()  # nothing here has cycles, and a collection walks over everything decoded so far
     with Connection(handle) as connection:
-        connection.send(READY)
+        connection.send(processes.READY)
         known: Known | None = None
         while (task := _receive(connection)) is not None:
             files, limits = task
