@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hangview.dumps import early as early_room
-from hangview.dumps import heads
+from hangview.dumps import heads, pool, processes
 from hangview.dumps.early import ask_early
 from hangview.dumps.find import find
 from hangview.loading import Session
@@ -26,13 +26,18 @@ def never() -> bool:
     return False
 
 
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+
+
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     """Sixteen ranks, and a file without a byte in it that makes the set one that somebody waits for."""
     folder = tmp_path / "large"
     shutil.copytree(FIXTURES / "nccl-stuck", folder)
     with (folder / "nccl_trace_rank_16").open("wb") as file:
-        file.truncate(heads.SMALL)
+        file.truncate(pool.SMALL)
     return folder
 
 
@@ -84,6 +89,13 @@ def test_without_a_process_nothing_is_read_early(large, monkeypatch):
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(subprocess, "Popen", none_left)
+    assert ask_early([str(large)], OPTIONS) is None
+
+
+def test_on_one_processor_nothing_is_read_early(large, monkeypatch):
+    """It would only take the time in which the screen is imported."""
+    monkeypatch.setattr(processes, "cores", lambda: 1)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     assert ask_early([str(large)], OPTIONS) is None
 
 

@@ -55,7 +55,9 @@ class Early:
 
 
 def ask_early(paths: Sequence[str], options: ReadOptions) -> Early | None:
-    """Have the headers under ``paths`` read from now on. None when no process can be started."""
+    """Have the headers under ``paths`` read from now on. None when no process can be started, or none could run meanwhile."""
+    if processes.cores() < 2:
+        return None
     try:
         process, connection = processes.start(_BOOT)
     except OSError:

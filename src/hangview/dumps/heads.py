@@ -13,6 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.dumps.pool import SMALL
 from hangview.text import group_label
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 PIPELINE = re.compile(r"pipeline|(?:^|[^a-z])(?:pp|pipe)(?:[^a-z]|$)", re.IGNORECASE)
 #: The header of a rank in five groups, one of 1,024 ranks, has 6 kB. A longer one is left to the reading of the whole file.
 BEGINNING = 16 << 10
-#: Bytes of dumps below which their records are there as soon as their headers.
-SMALL = 32 << 20
 #: Seconds after which the reading of the whole files begins, however many beginnings were read.
 ENOUGH = 1.0
 

@@ -7,7 +7,6 @@ killed it: the files it had are tried again one by one.
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -115,13 +114,7 @@ def _workers(asked: int | None, total: int) -> int:
     """How many processes to start; 0 reads in this one."""
     if total < SMALL or asked == 1 or not sys.executable:
         return 0
-    return min(asked or MAX_WORKERS, asked or _cores(), -(-total // TASK_BYTES))
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return min(asked or MAX_WORKERS, asked or processes.cores(), -(-total // TASK_BYTES))
 
 
 def _tasks(files: Sequence[Found], number: int) -> deque[tuple[Found, ...]]:

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 READY = "ready"
 
 
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def start(
     boot: str, environment: Mapping[str, str] | None = None, **values: object
 ) -> tuple[subprocess.Popen[bytes], Connection]:

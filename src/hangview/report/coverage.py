@@ -48,9 +48,15 @@ def at_least(incident: Incident) -> int:
 
 
 def of_ranks(incident: Incident) -> str:
-    """``"64 ranks"``; where more must exist, ``"at least 16 ranks, of which the files name 10,"``."""
+    """``"64 ranks"``; where more must exist, ``"at least 16 ranks, of which the files name 10"``."""
     many, least = len(incident.coverage.expected), at_least(incident)
-    return f"at least {count(least, 'rank')}, of which the files name {many:,}," if least else count(many, "rank")
+    return f"at least {count(least, 'rank')}, of which the files name {many:,}" if least else count(many, "rank")
+
+
+def read_of_ranks(incident: Incident) -> str:
+    """``"63 of 64 ranks read"``."""
+    of = of_ranks(incident) + ("," if at_least(incident) else "")
+    return f"{len(incident.coverage.read):,} of {of} read"
 
 
 def hosts(incident: Incident) -> dict[int, str]:
@@ -152,7 +158,7 @@ def coverage_lines(incident: Incident) -> tuple[str, ...]:
     """Ranks expected, read and missing with the reason; attempts; lanes that were not judged; what is not recorded."""
     coverage = incident.coverage
     read = fold_ranks(coverage.read, RANK_PARTS) or "none"
-    lines = [f"{len(coverage.read):,} of {of_ranks(incident)} read: {read}"]
+    lines = [f"{read_of_ranks(incident)}: {read}"]
     if coverage.partial:
         lines.append(f"not read to the end: {name_ranks(coverage.partial, RANK_PARTS)}")
     lines += missing_lines(incident)

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Kind, Role, Verdict
-from hangview.report.coverage import RANK_PARTS, at_least, coverage_lines, mixed_lines, no_hang, of_ranks, source_lines
+from hangview.report.coverage import (
+    RANK_PARTS,
+    at_least,
+    coverage_lines,
+    mixed_lines,
+    no_hang,
+    of_ranks,
+    read_of_ranks,
+    source_lines,
+)
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, name_ranks
 
@@ -194,7 +203,7 @@ def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:
     groups = {wait.group for wait in waits}
     named = {rank for finding in findings if finding.role is Role.LEAD for rank in finding.others}
     if len(groups) > 1 or ranks - named:
-        of = f"{len(ranks):,} of {of_ranks(incident).rstrip(',')}, in {count(len(groups), 'group')}"
+        of = f"{len(ranks):,} of {of_ranks(incident)}, in {count(len(groups), 'group')}"
         lines.append(f"waiting: {name_ranks(ranks, RANK_PARTS)} ({of})")
     if incident.coverage.missing:
         missing = incident.coverage.missing
@@ -205,9 +214,7 @@ def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def _scope(incident: Incident) -> str:
-    read = len(incident.coverage.read)
-    groups = count(len(incident.groups), "group")
-    return f"{read:,} of {of_ranks(incident)} read, {groups}"
+    return f"{read_of_ranks(incident)}, {count(len(incident.groups), 'group')}"
 
 
 def _nothing(incident: Incident) -> str:

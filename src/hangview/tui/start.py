@@ -29,7 +29,7 @@ def start(paths: tuple[str, ...], options: ReadOptions, ui: UiOptions) -> int:
     answer_soon()
     from hangview.dumps.early import ask_early
 
-    early = ask_early(paths, options)  # before textual is imported: that takes as long
+    early = None if ui.demo else ask_early(paths, options)  # before textual is imported: that takes as long
     drawing = drawing_for(ui)
     from hangview.tui.app import HangviewApp
     from hangview.tui.copying import state_folder

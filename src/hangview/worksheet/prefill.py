@@ -387,9 +387,9 @@ def _trials(incident: Incident) -> Lines:
     ranks = of_ranks(incident)
     known = {rank for fact in incident.facts if fact.name == "device" for rank in fact.ranks}
     expected = ranks if at_least(incident) else f"{ranks} expected"
-    recovered = f"records recovered: {len(incident.coverage.read):,} of {expected}".rstrip(",")
+    recovered = f"records recovered: {len(incident.coverage.read):,} of {expected}"
     return (
-        Prefilled(f"devices known: {len(known):,} of {ranks}".rstrip(","), "the files read"),
+        Prefilled(f"devices known: {len(known):,} of {ranks}", "the files read"),
         Prefilled(recovered, "the ranks expected and the files found"),
     )
 
