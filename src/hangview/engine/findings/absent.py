@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, quietly
+from hangview.engine.findings.first import first_to_tell
 from hangview.engine.groups import DEFAULT_DESC
-from hangview.engine.waits import Arrow, Edge, Place
+from hangview.engine.waits import Arrow
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.schema import CellState
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from hangview.engine.evidence import Telling
     from hangview.engine.findings.case import Quiet
@@ -35,8 +36,7 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             if edge.on in case.graph.sinks and edge.arrow is Arrow.HOST:
                 arrows[edge.on][edge.place].append(edge)
     by_primary: dict[tuple[Place, Kind], list[int]] = defaultdict(list)
-    for rank, places in arrows.items():
-        primary = _primary(case, rank, places)
+    for rank, primary in first_to_tell(case, arrows).items():
         by_primary[primary, _kind_of_absence(case, rank, primary)].append(rank)
     findings: list[Finding] = []
     for (place, kind), ranks in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
@@ -63,25 +63,6 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             waiters = sorted({e.rank for r in short for e in arrows[r][other]})
             findings.append(_absence(case, tell, other, _kind_of_absence(case, short[0], other), short, waiters, Role.WAITING))
     return findings
-
-
-def _primary(case: Case, rank: int, places: Mapping[Place, Sequence[Edge]]) -> Place:
-    """Of the places where others wait for a rank, the one to tell first.
-
-    Of a lane its first call that the rank did not request, whoever waits in later ones. Of lanes a collective; one of a group
-    that the rank's dump knows; the one in which most wait.
-    """
-    first: dict[tuple[int, str], Place] = {}
-    waiters: dict[tuple[int, str], set[int]] = defaultdict(set)
-    for place in sorted(places, key=lambda p: p[2]):
-        first.setdefault(place[:2], place)
-        waiters[place[:2]] |= {edge.rank for edge in places[place]}
-
-    def order(place: Place) -> tuple[bool, bool, int, tuple[int, int, str, int]]:
-        unknown = place[1] == COLLECTIVE and rank in case.stalls[place[0], place[2]].absent
-        return place[1] != COLLECTIVE, unknown, -len(waiters[place[:2]]), place_order(case, place)
-
-    return min(first.values(), key=order)
 
 
 def _parted(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> Quiet | None:
