@@ -39,6 +39,16 @@ def test_several_are_one_finding_with_their_reasons():
     assert "no dump (rank 3), overwritten (rank 4)" in finding.summary
 
 
+def test_it_is_told_in_the_call_that_the_program_comes_to_first():
+    """Rank 0 stands in the call of the pair and has not come to the world's, in which two others wait for 1."""
+    world, pair = Pg("0", "default_pg", (0, 1, 2, 3)), Pg("1", "tp", (0, 1))
+    dumps = [rank(r).calls("all_reduce", 1, 4, group=world).call("all_reduce", 5, OPEN, group=world) for r in (2, 3)]
+    first = rank(0).calls("all_reduce", 1, 4, group=world).calls("all_gather", 1, 6, group=pair)
+    incident = look(first.call("all_gather", 7, OPEN, group=pair), *dumps, lost(1))
+    assert told(incident)[0] == ("lead", "not_observed", (1,), "1", 7)
+    assert incident.leads == ()
+
+
 def test_beside_an_observed_lead_it_is_a_note():
     """Rank 3 did not request 42: that explains the hang, whatever rank 4 did."""
     dumps = [*alike((0, 1, 2), "all_reduce", 42, group=FIVE), rank(3).calls("all_reduce", 1, 41, group=FIVE)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.findings.first import first_to_tell
 from hangview.engine.waits import Edge, End, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -31,10 +32,13 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
             arrows[rank][edge.place].append(edge)
     explained = _explained(case)
     by_primary: dict[Place, list[int]] = defaultdict(list)
-    for rank, places in arrows.items():
-        if older(case, rank) and all(_running(case, rank, p, len(edges)) for p, edges in places.items()):
-            continue
-        primary = min(places, key=lambda p: (p[1] != COLLECTIVE, -len(places[p]), place_order(case, p)))
+    running = {
+        rank
+        for rank, places in arrows.items()
+        if older(case, rank) and all(_running(case, rank, p, len(edges)) for p, edges in places.items())
+    }
+    told_of = {rank: places for rank, places in arrows.items() if rank not in running}
+    for rank, primary in first_to_tell(case, told_of).items():
         by_primary[primary].append(rank)
     out = []
     unseen = {rank for ranks in by_primary.values() for rank in ranks}
