@@ -11,6 +11,7 @@ from hangview import cli
 from hangview.compare import compare
 from hangview.incident import Fact, Incident
 from hangview.worksheet import Mark, Sheet, from_markdown, prefill, to_markdown
+from hangview.worksheet.offered import offer
 from tests.engine.support import alike, look, lost, rank
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -96,7 +97,7 @@ def test_it_survives_the_way_through_markdown_and_new_evidence_does_not_offer_to
     sheet = against(whole(Fact("torch", "2.14.1", (), "x")), hung(Fact("torch", "2.15.0", (), "x")))
     again = from_markdown(to_markdown(sheet))
     assert again == sheet
-    assert again.offer(hung(Fact("torch", "2.15.0", (), "x"))) == ()
+    assert offer(again, hung(Fact("torch", "2.15.0", (), "x"))) == ()
 
 
 def test_without_a_comparison_run_nothing_is_said_about_one():

@@ -13,6 +13,7 @@ from hangview.logs.evidence import EndKind, GroupByLog, LogEvidence, LogLine, Pr
 from hangview.schema import Attempt, CellState, GroupConfig, Source, SourceKind, SourceStatus, StackFrame
 from hangview.worksheet import Mark, Sheet, from_markdown, prefill, to_markdown
 from hangview.worksheet.model import Prefilled
+from hangview.worksheet.offered import offer
 from tests.support import incidents
 from tests.support.builder import Builder
 from tests.support.incidents import four_ranks, healthy, missing_dump
@@ -448,7 +449,7 @@ def test_where_a_dump_is_missing_there_is_nothing_to_test_and_nothing_to_go_back
 
 def test_the_way_back_is_offered_when_the_missing_dump_has_come_and_shows_a_fault() -> None:
     sheet = prefill(on_nccl2(missing_dump()))
-    change = next(change for change in sheet.offer(on_nccl2(four_ranks())) if change.key == "transition")
+    change = next(change for change in offer(sheet, on_nccl2(four_ranks())) if change.key == "transition")
     after = sheet.accept(change)
     assert not after["transition"].prefilled
     assert any("TORCH_DIST_USE_NCCL2=0" in item.text for item in after["transition"].items)

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from hangview.logs.evidence import EndKind
 from hangview.text import escape
 from hangview.worksheet import evidence
+from hangview.worksheet.evidence import LINES
 from hangview.worksheet.model import Prefilled
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
     from hangview.logs.evidence import ProcessEnd
-
-#: Lines before the rest is counted instead.
-LINES = 12
 
 #: How an end is introduced whose place nothing records. "" where what is known is a sentence of its own.
 _ENDED = {EndKind.SIGNAL: "ended by ", EndKind.EXIT_CODE: "ended with ", EndKind.OOM_KILLER: "", EndKind.HEARTBEAT: ""}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hangview.incident import Fact, Incident
     from hangview.schema import Source
 
+#: Lines of one field before the rest is counted instead.
+LINES = 12
 #: Parts of a folded rank list before it is cut short.
 RANK_PARTS = 12
 

@@ -1,20 +1,18 @@
-"""Findings as hypotheses: their lines for section 7, and what new evidence changes about them."""
+"""Findings as hypotheses: their lines for section 7, and the place where one of them stands."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.text import escape
-from hangview.worksheet.languages import LANGUAGES
-from hangview.worksheet.model import Change, Mark, Prefilled, field_label, repeat_key, same_values
+from hangview.worksheet.model import MOST_REPEATS, Mark, Prefilled, repeat_key
 
 if TYPE_CHECKING:
     from hangview.incident import Evidence, Finding, Incident
-    from hangview.worksheet.model import Field, Sheet
+    from hangview.worksheet.model import Sheet
 
-#: The fields of one hypothesis that are filled in from a finding.
-HYPOTHESIS_KEYS = ("hypothesis", "not_concluded")
 #: Leads that become a hypothesis each without being sent; the rest are counted.
 FIRST_LEADS = 3
 #: Lines of evidence that one hypothesis repeats; the rest are in the report.
@@ -56,45 +54,24 @@ def no_hypothesis_line(incident: Incident) -> Prefilled:
     return Prefilled(_NO_FINDING[incident.verdict], "the verdict of hangview")
 
 
-def offer_hypotheses(sheet: Sheet, fresh: Sheet, incident: Incident) -> tuple[Change, ...]:
-    """The hypotheses of ``fresh`` that ``sheet`` does not hold, or holds with other evidence.
+def with_finding(sheet: Sheet, finding: Finding, incident: Incident) -> tuple[Sheet, str]:
+    """The sheet with a finding as a hypothesis, and the key of the field it stands in.
 
-    A new one is offered in the place of one whose finding is gone, else in a blank one, else as one more: never in a place
-    where a person wrote a hypothesis of their own or that a living finding has.
+    A finding that is there already is only pointed at; else the first hypothesis that holds nothing takes it, else one
+    more is made. A sheet with MOST_REPEATS hypotheses stays as it is.
     """
-    alive = {hypothesis_lines(finding, incident)[0].value for finding in incident.findings}
+    lines = hypothesis_lines(finding, incident)
     held = [sheet[repeat_key("hypothesis", number)] for number in range(1, sheet.hypotheses + 1)]
-    places = {field.prefilled[0].value: number for number, field in enumerate(held, 1) if field.prefilled}
-    free = [number for number, field in enumerate(held, 1) if _may_take(field, alive)]
-    changes = []
-    extra = len(held)
-    for number in range(1, fresh.hypotheses + 1):
-        lines = fresh[repeat_key("hypothesis", number)].prefilled
-        if not lines:
-            continue
-        place = places.get(lines[0].value)
-        if place is None and free:
-            place = free.pop(0)
-        if place is None:
-            extra += 1
-            place = extra
-        elif place in free:
-            free.remove(place)
-        changes += [change for key in HYPOTHESIS_KEYS if (change := _change(sheet, fresh, key, place, number)) is not None]
-    return tuple(changes)
-
-
-def _may_take(field: Field, alive: set[str]) -> bool:
-    return field.prefilled[0].value not in alive if field.prefilled else field.mark is Mark.BLANK
-
-
-def _change(sheet: Sheet, fresh: Sheet, key: str, place: int, number: int) -> Change | None:
-    new = fresh[repeat_key(key, number)]
-    target = repeat_key(key, place)
-    before = sheet[target].prefilled if target in sheet else ()
-    if same_values(before, new.prefilled):
-        return None
-    return Change(target, field_label(LANGUAGES[sheet.language], key, place), before, new.prefilled)
+    for field in held:
+        if field.prefilled[:1] == lines[:1]:
+            return sheet, field.key
+    free = next((number for number, field in enumerate(held, 1) if field.mark is Mark.BLANK), len(held) + 1)
+    if free > MOST_REPEATS:
+        return sheet, held[-1].key
+    key, beside = repeat_key("hypothesis", free), repeat_key("not_concluded", free)
+    sheet = sheet.with_repeats(free)
+    sheet = sheet.with_field(replace(sheet[key], prefilled=lines))
+    return sheet.with_field(replace(sheet[beside], prefilled=not_concluded_lines(finding))), key
 
 
 def _evidence_line(evidence: Evidence, incident: Incident, otherwise: str) -> Prefilled:

@@ -1,7 +1,7 @@
 """The worksheet as a value: eight sections of fields, each with what the evidence says and what a person typed.
 
 Nothing here changes in place: every edit gives a new :class:`Sheet`. What a person typed and what the evidence says are
-kept apart, so new evidence cannot overwrite a word; it is offered as :class:`Change`.
+kept apart, so new evidence cannot overwrite a word; it is offered as :class:`Change` (``offered.py``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from hangview.worksheet.layout import LAYOUT, FieldKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hangview.incident import Finding, Incident
     from hangview.worksheet.layout import FieldSpec, Language
 
 #: Hypotheses that one sheet may hold.
@@ -172,27 +171,6 @@ class Sheet:
         items = (*field.items[:index], replace(field.items[index], checked=checked), *field.items[index + 1 :])
         return self.with_field(replace(field, items=items))
 
-    def with_finding(self, finding: Finding, incident: Incident) -> tuple[Sheet, str]:
-        """The sheet with a finding as a hypothesis, and the key of the field it stands in.
-
-        A finding that is there already is only pointed at; else the first hypothesis that holds nothing takes it, else one
-        more is made. A sheet with MOST_REPEATS hypotheses stays as it is.
-        """
-        from hangview.worksheet.hypothesis import hypothesis_lines, not_concluded_lines
-
-        lines = hypothesis_lines(finding, incident)
-        held = [self[repeat_key("hypothesis", number)] for number in range(1, self.hypotheses + 1)]
-        for field in held:
-            if field.prefilled[:1] == lines[:1]:
-                return self, field.key
-        free = next((number for number, field in enumerate(held, 1) if field.mark is Mark.BLANK), len(held) + 1)
-        if free > MOST_REPEATS:
-            return self, held[-1].key
-        sheet = self.with_repeats(free)
-        key, beside = repeat_key("hypothesis", free), repeat_key("not_concluded", free)
-        sheet = sheet.with_field(replace(sheet[key], prefilled=lines))
-        return sheet.with_field(replace(sheet[beside], prefilled=not_concluded_lines(finding))), key
-
     def with_another_hypothesis(self) -> Sheet:
         """The sheet with one more, blank, hypothesis; the sheet itself when it holds MOST_REPEATS of them."""
         if self.hypotheses >= MOST_REPEATS:
@@ -213,29 +191,6 @@ class Sheet:
             )
             sections.append(replace(section, fields=fields))
         return replace(self, sections=tuple(sections))
-
-    def offer(self, incident: Incident) -> tuple[Change, ...]:
-        """What the evidence as it is now would fill in otherwise, field by field. Nothing is taken over until accepted.
-
-        Where a value stays and only its origin is another one, nothing is offered.
-        """
-        from hangview.worksheet.hypothesis import HYPOTHESIS_KEYS, offer_hypotheses
-        from hangview.worksheet.prefill import prefill
-
-        fresh = prefill(incident, language=self.language)
-        changes = []
-        for new in fresh:
-            # The date is the caller's, not the evidence's; hypotheses may stand in another place.
-            if new.key == "date" or new.key.partition(".")[0] in HYPOTHESIS_KEYS:
-                continue
-            old = self[new.key]
-            # What a comparison run filled in is known to whoever has both runs, and not by the incident alone.
-            if any(line.origin.startswith(AGAINST) for line in old.prefilled) or (old.key == "compared" and not new.prefilled):
-                continue
-            items = () if old.items else tuple(item for item in new.items if item.origin)
-            if items or not same_values(new.prefilled, old.prefilled):
-                changes.append(Change(new.key, old.label, old.prefilled, new.prefilled, items))
-        return (*changes, *offer_hypotheses(self, fresh, incident))
 
     def accept(self, change: Change) -> Sheet:
         """The sheet with the evidence of a change taken over; typed text and ticks stay as they are."""

@@ -6,8 +6,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from hangview.worksheet.drafts import content_hash, encode
+from hangview.worksheet.hypothesis import with_finding
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
+from hangview.worksheet.offered import offer
 from hangview.worksheet.prefill import prefill
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class Session:
 
     def add_finding(self, finding: Finding) -> str:
         """Put a finding into section 7 and return the key of its field; one that is there already is only pointed at."""
-        sheet, key = self.sheet.with_finding(finding, self.incident)
+        sheet, key = with_finding(self.sheet, finding, self.incident)
         self._sent.append(finding)
         self._take(sheet)
         self._offer = None
@@ -95,7 +97,7 @@ class Session:
         if not self._begun:
             return ()
         if self._offer is None:
-            self._offer = tuple(change for change in self.sheet.offer(self.incident) if change not in self._declined)
+            self._offer = tuple(change for change in offer(self.sheet, self.incident) if change not in self._declined)
         return self._offer
 
     def accept(self, change: Change) -> None:
@@ -165,7 +167,7 @@ class Session:
 
     def _go_on_with(self, sheet: Sheet) -> None:
         for finding in self._sent:
-            sheet, _ = sheet.with_finding(finding, self.incident)
+            sheet, _ = with_finding(sheet, finding, self.incident)
         self._take(sheet)
         self._begun = True
         self._offer = None

@@ -22,6 +22,7 @@ from hangview.tui.worksheet.paper_view import Paper
 from hangview.tui.worksheet.saving import OpenDialog, SaveDialog
 from hangview.tui.worksheet.screen import WorksheetScreen
 from hangview.worksheet import Mark, from_markdown, prefill, to_markdown
+from hangview.worksheet.hypothesis import with_finding
 from hangview.worksheet.store import SheetStore
 from tests.support.incidents import eight_in_five_groups, four_ranks, missing_dump
 from tests.tui.screens import screen_text
@@ -815,7 +816,7 @@ async def test_a_draft_in_which_nothing_was_written_is_not_offered(tmp_path: Pat
 async def test_a_draft_that_findings_were_sent_to_is_offered(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     incident = eight_in_five_groups()
-    sheet, _ = prefill(incident).with_finding(incident.findings[2], incident)
+    sheet, _ = with_finding(prefill(incident), incident.findings[2], incident)
     store.keep(sheet, incident)
     store.close()
     async with form(tmp_path, incident) as (app, _, _pilot):
