@@ -266,8 +266,10 @@ class Session:
 
     def _assemble(self, listing: Listing, files: Sequence[FileRead]) -> Records:
         from hangview.dumps.assemble import assemble
+        from hangview.jobs import of_the_job_that_hangs
 
-        return assemble(files, [*(log_source(f, self.options) for f in listing.logs), *listing.others], self.options)
+        others = [*(log_source(f, self.options) for f in listing.logs), *listing.others]
+        return of_the_job_that_hangs(lambda options: assemble(files, others, options), self.options)
 
     # --- logs
 

@@ -232,12 +232,17 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One start of the job among the files. ``reason`` says why it is (not) the current one."""
+    """One start of the job among the files. ``reason`` says why it is (not) the current one.
+
+    ``beside``: its records were made while those of the current one were, so it is another job; ``newest_ns`` is its newest.
+    """
 
     attempt: int
     ranks: tuple[int, ...]
     current: bool
     reason: str | None = None
+    beside: bool = False
+    newest_ns: int | None = None
 
 
 class CellState(IntEnum):

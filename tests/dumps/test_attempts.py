@@ -1,7 +1,10 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from hangview.dumps.names import BadOptionError
-from hangview.schema import Records
 from tests.dumps.job import (
     HOUR,
     SECOND,
@@ -18,6 +21,9 @@ from tests.dumps.job import (
     statuses,
     write,
 )
+
+if TYPE_CHECKING:
+    from hangview.schema import Records
 
 MINUTE = 60 * SECOND
 
@@ -99,6 +105,47 @@ def test_a_file_much_older_than_the_calls_it_took_part_in_is_of_an_earlier_start
     found = records(tmp_path)
     assert starts(found) == [(1, (1,), False), (2, (0, 2, 3), True)]
     assert "older than the newer start" in reason(found, "rank_1")
+
+
+def slower(count: int, *, at: int, open_last: bool = False) -> list[dict[str, Any]]:
+    """Calls each of which took a little longer than the one before: the pace of another run."""
+    made = calls(count, at=at, open_last=open_last)
+    for i, one in enumerate(made):
+        one["time_created_ns"] += i * i * SECOND // 50
+        if one["time_discovered_completed_ns"] is not None:
+            one["time_discovered_completed_ns"] += i * i * SECOND // 50
+    return made
+
+
+def test_a_file_that_the_start_before_left_twenty_minutes_ago(tmp_path):
+    """Both starts hung near the same call; who did not dump again in the second one has its file of the first."""
+    for rank in range(4):
+        old = rank == 3
+        made = slower(20, at=START - 20 * MINUTE) if old else calls(19 if rank == 1 else 20, open_last=rank != 1)
+        write(tmp_path / f"rank_{rank}", dump(made, config(default_pg=range(4))))
+    found = records(tmp_path)
+    assert starts(found) == [(1, (3,), False), (2, (0, 1, 2), True)]
+    assert "older than the newer start" in reason(found, "rank_3")
+
+
+def test_files_that_went_further_twenty_minutes_ago_are_no_clocks(tmp_path):
+    """At the same pace, call by call, as a clock that is behind: but they finished calls that the others never came to."""
+    for rank in range(6):
+        old = rank >= 2
+        made = calls(30, at=START - 20 * MINUTE) if old else calls(20, open_last=rank == 0)
+        write(tmp_path / f"rank_{rank}", dump(made, config(default_pg=range(6))))
+    assert starts(records(tmp_path)) == [(1, (2, 3, 4, 5), False), (2, (0, 1), True)]
+
+
+def test_a_straggler_of_minutes_is_no_other_start(tmp_path):
+    """Rank 3 stopped at 20; the others were asked for more by groups without it, for ten minutes."""
+    groups = config(default_pg=range(4), rest=[0, 1, 2])
+    for rank in range(4):
+        made = calls(20)
+        if rank < 3:
+            made += calls(30, at=START + 10 * MINUTE, process_group=("1", "rest"), pg_id=1)
+        write(tmp_path / f"rank_{rank}", dump(made, groups))
+    assert starts(records(tmp_path)) == [(1, (0, 1, 2, 3), True)]
 
 
 def test_the_newer_start_counts_even_when_it_has_fewer_files(tmp_path):
@@ -202,6 +249,17 @@ def test_one_rank_in_two_jobs_at_one_time_is_no_rank_of_both(tmp_path):
             groups = config(default_pg=range(3), own=[rank])
             write(tmp_path / f"run{run}/rank_{rank}", dump(calls(4, at=START + run * SECOND // 5), groups))
     assert starts(records(tmp_path)) == [(1, (0, 1), False), (2, (0, 1, 2), True)]
+
+
+def test_jobs_that_ran_at_the_same_time_are_beside_each_other_and_starts_are_not(tmp_path):
+    for rank in range(4):
+        write(tmp_path / f"trainer_rank_{rank}", plain(4, count=20))
+    for rank in range(2):
+        write(tmp_path / f"server_rank_{rank}", plain(2, count=20, at=START + 10 * SECOND))
+    assert [(start.ranks, start.beside) for start in records(tmp_path).attempts] == [((0, 1, 2, 3), True), ((0, 1), False)]
+    for rank in range(2):
+        write(tmp_path / f"server_rank_{rank}", plain(2, count=20, at=START + 30 * SECOND))
+    assert [(start.ranks, start.beside) for start in records(tmp_path).attempts] == [((0, 1, 2, 3), False), ((0, 1), False)]
 
 
 def test_a_folder_of_an_old_host_beside_those_of_the_others(tmp_path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from hangview.dumps import attempts, doubles, table
+from hangview.dumps import attempt_times, attempts, doubles, table
 from hangview.dumps.counters import Counted, read_counters, stands
 from hangview.dumps.decoded import NONE
 from hangview.dumps.facts import DEFAULT_NAME, ids, ints
@@ -21,7 +21,7 @@ from hangview.dumps.ops import parse_op
 from hangview.dumps.replicas import shifted
 from hangview.dumps.sources import Place, common_library, describe, out_of_packs, place_files, sources_of
 from hangview.dumps.worlds import default_label
-from hangview.schema import Attempt, GroupConfig, Records, Source, SourceKind, SourceStatus
+from hangview.schema import FULL, Attempt, GroupConfig, Records, Source, SourceKind, SourceStatus
 from hangview.text import fold_ranks, natural
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
         signatures=built.signatures,
         stacks=built.stacks,
         threads=built.threads,
-        attempts=tuple(Attempt(s.number, s.ranks, s.current, s.reason) for s in starts),
+        attempts=tuple(Attempt(s.number, s.ranks, s.current, s.reason, s.beside, s.newest_ns) for s in starts),
         exist=tuple(sorted({rank for i in kept for rank in _exist(places[i], library, replica)})),
     )
 
@@ -215,8 +215,10 @@ def _starts(
         rank, facts = sources[i].rank, _both(places[i])[1]
         if rank is not None:
             folder = without_rank(sources[i].path, rank)
-            dumps.append(attempts.Dump(first + i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder))
-    joining = [i for i, text in enumerate(built.ops) if parse_op(text).family in attempts.JOINING]
+            dumps.append(
+                attempt_times.Dump(first + i, rank, places[i].label, defaults[i], facts.oldest_ns, facts.newest_ns, folder)
+            )
+    joining = [i for i, text in enumerate(built.ops) if parse_op(text).family in FULL]
 
     def clash(one: int, other: int) -> bool:
         return doubles.related(places, one - first, other - first) in doubles.SEPARATE

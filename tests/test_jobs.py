@@ -1,0 +1,64 @@
+"""Two jobs in one folder: a healthy one that goes on must not hide the one that hangs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import hangview
+from hangview.incident import Verdict
+from hangview.schema import ReadOptions
+from tests.dumps.job import SECOND, START, calls, config, dump, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRAINER, SERVER = 4, 2
+
+
+def two_jobs(folder: Path, *, later: int = 10 * SECOND, trainer_hangs: bool = True, server_hangs: bool = False) -> None:
+    """A trainer of four ranks, of which rank 3 stops before 20, and a server of two that made its last records ``later``."""
+    for rank in range(TRAINER):
+        stopped = trainer_hangs and rank == 3
+        made = calls(19 if stopped else 20, open_last=trainer_hangs and not stopped)
+        write(folder / f"trainer_rank_{rank}", dump(made, config(default_pg=range(TRAINER))))
+    for rank in range(SERVER):
+        stopped = server_hangs and rank == 1
+        made = calls(19 if stopped else 20, at=START + later, open_last=server_hangs and not stopped)
+        write(folder / f"server_rank_{rank}", dump(made, config(default_pg=range(SERVER))))
+
+
+@pytest.mark.parametrize("later", [-5 * SECOND, 10 * SECOND])
+def test_the_job_that_hangs_is_shown(tmp_path, later):
+    two_jobs(tmp_path, later=later)
+    incident = hangview.load(str(tmp_path))
+    assert incident.leads == (3,)
+    assert [(attempt.ranks, attempt.current) for attempt in sorted(incident.records.attempts, key=lambda a: a.ranks)] == [
+        ((0, 1), False),
+        ((0, 1, 2, 3), True),
+    ]
+
+
+def test_where_the_newer_one_hangs_it_stays(tmp_path):
+    two_jobs(tmp_path, trainer_hangs=False, server_hangs=True)
+    assert hangview.load(str(tmp_path)).leads == (1,)
+
+
+def test_of_two_healthy_jobs_the_newer_one_is_shown(tmp_path):
+    two_jobs(tmp_path, trainer_hangs=False)
+    incident = hangview.load(str(tmp_path))
+    assert incident.verdict is Verdict.NO_HANG
+    assert incident.coverage.read == (0, 1)
+
+
+def test_a_hang_of_the_start_before_is_no_news(tmp_path):
+    """The same job, started again with half of its ranks after it hung, and healthy since."""
+    two_jobs(tmp_path, later=60 * SECOND)
+    assert hangview.load(str(tmp_path)).verdict is Verdict.NO_HANG
+
+
+def test_who_asks_for_an_attempt_gets_it(tmp_path):
+    two_jobs(tmp_path)
+    numbers = {attempt.ranks: attempt.attempt for attempt in hangview.load(str(tmp_path)).records.attempts}
+    assert hangview.load(str(tmp_path), options=ReadOptions(attempt=numbers[0, 1])).verdict is Verdict.NO_HANG
