@@ -164,7 +164,7 @@ def _told_beside(ranks: Sequence[int], logs: LogEvidence) -> tuple[Evidence, ...
     """What logs hold of these ranks that names nobody: what was raised and handled, and what is of another run."""
     handled = [
         Evidence(
-            f"rank {end.rank}, by its log: {end.what}; it went on: {end.lived} ({logs.shown(end.line)}{logs.dated(end.line)})",
+            f"rank {end.rank}, by its log: {end.what}; {end.beside} ({logs.shown(end.line)}{logs.dated(end.line)})",
             end.line.source,
         )
         for end in logs.handled

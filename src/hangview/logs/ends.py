@@ -125,7 +125,7 @@ def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
     failed: dict[tuple[int, int], list[ChildFailed]] = defaultdict(list)
     for event in events:
         key = (event.line.source, resolver.attempts.of(event))
-        if isinstance(event, Raised) and resolver.of(event).rank is None and follows(event.type, event.text) is None:
+        if isinstance(event, Raised) and resolver.of(event).rank is None and _stands(event):
             raised[key].append(event)
         elif isinstance(event, ChildFailed) and event.code > 0:
             failed[key].append(event)
@@ -135,6 +135,11 @@ def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
             rank = resolver.of_local(failed[key][0].local, key[0]).rank
             found[id(exceptions[0])] = Named(rank, "the only exception in the launcher's log, and the only process that failed")
     return found
+
+
+def _stands(event: Raised) -> bool:
+    """Whether an exception may be how a process ended by itself."""
+    return not event.no_end and follows(event.type, event.text) is None
 
 
 def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | None]) -> list[ProcessEnd]:
@@ -207,7 +212,7 @@ def _story(
         ends.append(
             ProcessEnd(rank, what, False, False, kill.line, EndKind.OOM_KILLER, lines=lines, rank_from=f"pid {kill.pid}")
         )
-    elif codes and all(end.lived for end in ends):
+    elif codes and all(end.beside for end in ends):
         ends.append(_from_code(rank, codes[0], extra))
     shut = closed.get((attempt, about.pid)) if about.pid is not None else None
     if shut is not None:
@@ -224,7 +229,7 @@ def _distinct(ends: list[ProcessEnd]) -> list[ProcessEnd]:
     """One end per what was said, in the order of the lines, those that do not follow first."""
     kept: dict[str, ProcessEnd] = {}
     for end in ends:
-        if end.what not in kept or (kept[end.what].lived and not end.lived):
+        if end.what not in kept or (kept[end.what].beside and not end.beside):
             kept[end.what] = end
     return sorted(kept.values(), key=lambda end: (end.follower, end.went_on, end.line.source, end.line.number))
 
@@ -267,7 +272,7 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
         rank, f"{event.type}: {message}" if message else event.type, why is None and not inside, why is not None, event.line,
         EndKind.DEVICE if _DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
-        went_on=event.went_on, rank_from=named.how, lived=event.lived,
+        went_on=event.went_on, rank_from=named.how, lived=event.lived, no_end=event.no_end,
     )  # fmt: skip
 
 

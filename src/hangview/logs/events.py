@@ -99,6 +99,8 @@ class Raised(Event):
     text: str = ""  #: all lines of the message, for classification
     went_on: bool = False
     lived: str = ""  #: a clause: why its process is known to have gone on for long
+    no_end: str = ""  #: a clause: why it is no end of a process, whatever came after it
+    begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,12 @@ class ProcessEnd:
     went_on: bool = False  #: the same rank printed ordinary lines afterwards: raised and handled, or ended later
     rank_from: str = ""
     lived: str = ""  #: a clause: why its process is known to have gone on for long after it
+    no_end: str = ""  #: a clause: why what was raised is no end of a rank's process (a side thread, a helper process)
+
+    @property
+    def beside(self) -> str:
+        """A clause that says why nothing ended there; "" where that is not known."""
+        return f"it went on: {self.lived}" if self.lived else self.no_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +200,7 @@ class LogEvidence:
     unplaced: tuple[GroupByLog, ...] = ()  #: rank is NO_RANK: the log gives the rank within the group only
     unplaced_ends: tuple[ProcessEnd, ...] = ()  #: rank is NO_RANK
     earlier_ends: tuple[ProcessEnd, ...] = ()  #: of attempts before the current one
-    handled: tuple[ProcessEnd, ...] = ()  #: what was raised and did not end its process: ``lived`` says how that is known
+    handled: tuple[ProcessEnd, ...] = ()  #: what was raised and did not end its process: ``beside`` says how that is known
     outrun: tuple[GroupByLog, ...] = ()  #: counters that others' completed calls show not to be the rank's last ones
     aside: tuple[Aside, ...] = ()
     recorded: tuple[float, float] | None = None  #: first and last time in the dumps, Unix seconds; None: there is none

@@ -211,7 +211,7 @@ def not_observed(scene: Scene, call: LogCall) -> Finding:
         for end in scene.ends.get(rank, ())[:1]
     )
     ends += tuple(
-        words.quoted(scene.evidence, end.line, f"rank {end.rank} went on after it raised this ({end.lived}): ")
+        words.quoted(scene.evidence, end.line, f"rank {end.rank} raised this; {end.beside}: ")
         for end in scene.evidence.handled
         if end.rank in candidates
     )

@@ -162,7 +162,7 @@ def _alike(ends: Iterable[ProcessEnd]) -> list[list[ProcessEnd]]:
 def _notes(scene: Scene) -> list[Finding]:
     """What is worth knowing and explains no hang: how an earlier attempt ended, and what the heartbeat monitors ended."""
     evidence = scene.evidence
-    earlier = [end for end in evidence.earlier_ends if not end.follower]
+    earlier = [end for end in evidence.earlier_ends if not end.follower and not end.beside]
     notes = [
         process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in _alike(earlier)
     ]

@@ -58,9 +58,9 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
     )
     used = _used_lines(rows, unplaced, (*ended.current, *ended.unplaced, *ended.earlier), dumps, places, stacks)
     return LogEvidence(
-        groups=rows, ends=tuple(end for end in ended.current if not end.lived), unplaced=unplaced,
-        unplaced_ends=tuple(end for end in ended.unplaced if not end.lived), earlier_ends=ended.earlier,
-        handled=tuple(end for end in ended.current if end.lived),
+        groups=rows, ends=tuple(end for end in ended.current if not end.beside), unplaced=unplaced,
+        unplaced_ends=tuple(end for end in ended.unplaced if not end.beside), earlier_ends=ended.earlier,
+        handled=tuple(end for end in ended.current if end.beside),
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,
         silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from hangview.logs import launchers, settings, watchdog
+from hangview.logs import headers, launchers, settings, watchdog
 from hangview.logs.events import Event, Fatal, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
@@ -55,7 +55,8 @@ _MARKS = (
     r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
     r"|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster"
     r"|restart worker|Process \d|Thread |for thread|NCCL error|ECC |GPU Hang|launch failure|memory access"
-    r"|NCCL WARN|To our best knowledge|collective #\d"
+    r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"
+    r"|Logging error|NCCL WARN|To our best knowledge|collective #\d"
     r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
 )
 _WORTH = re.compile(_MARKS)
@@ -163,6 +164,7 @@ class _Scanner:
         self._seen: dict[tuple[object, ...], int] = {}  # place in the events
         self._again: dict[int, Event] = {}  # by place of the first, the last one that says the same
         self._open: dict[_Key, tuple[_Builder, Who]] = {}
+        self._before = headers.LastLines()
         self._fatal: dict[_Key, Fatal] = {}
         self._abort: dict[_Key, str] = {}
         self._launchers = Launchers()
@@ -198,6 +200,7 @@ class _Scanner:
         for piece in pieces(raw, text):
             self._note_who(piece.who)
             self._feed(piece)
+            self._before.add(_key(piece.who), piece)
 
     def _note_who(self, who: Who) -> None:
         if not who.named:
@@ -256,7 +259,8 @@ class _Scanner:
         """Opens a builder when the line starts a block."""
         text, who = piece.text, piece.who
         if TRACEBACK in text:
-            self._open[key] = (TracebackBuilder(piece), who)
+            no_end, begun = self._before.before(key, piece)
+            self._open[key] = (TracebackBuilder(piece, no_end=no_end, begun=begun), who)
             self._all = max(self._all, _ALL_INSIDE)
             return True
         stack = stack_start(piece, self._pid)
@@ -306,7 +310,12 @@ class _Scanner:
         elif builder.links:
             kind, message, text, frames, last = builder.links[0]
             later = builder.links[-1][0] if len(builder.links) > 1 else None
-            self._add_raised(Raised(who, self._line(last), last.at, kind, message, frames, builder.worker, later, text))
+            self._add_raised(
+                Raised(
+                    who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
+                    no_end=builder.no_end or headers.no_main(frames), begun=builder.begun,
+                )
+            )  # fmt: skip
             self._all = max(self._all, _ALL_AFTER)
 
     def _add_raised(self, event: Raised) -> None:
@@ -322,7 +331,7 @@ class _Scanner:
     def _add(self, event: Event) -> None:
         parts: tuple[object, ...]
         if isinstance(event, Raised):
-            parts = (event.type, event.message, event.frames)
+            parts = (event.type, event.message, event.frames, event.no_end)
         elif isinstance(event, Said):
             parts = (event.name, event.value)
         else:
@@ -371,6 +380,9 @@ class _Scanner:
         if not isinstance(event, Raised):
             return event
         number, own = event.line.number, _key(event.who)
+        if event.line.printed.own is None and event.begun is not None:
+            begun = self.timeline.of(event.begun)  # a logger's traceback has its time in front
+            event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
         after = [said.after(number) for key, said in self._output.items() if single or key == own]
         return replace(
             event, went_on=any(lines for lines, _ in after), lived=next((why for _, why in after if why), ""),

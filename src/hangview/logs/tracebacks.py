@@ -29,9 +29,12 @@ _FRAMES = 120
 class TracebackBuilder:
     """One traceback with its chain: the first exception of the chain is the one that began it."""
 
-    def __init__(self, first: Piece) -> None:
+    def __init__(self, first: Piece, *, no_end: str = "", begun: int | None = None) -> None:
+        """``no_end`` and ``begun``: what the line before it says, see :class:`hangview.logs.events.Raised`."""
         self.first = first
         self.last = first
+        self.no_end = no_end
+        self.begun = first.number if begun is None else begun
         self.frames: list[StackFrame] = []
         self.links: list[tuple[str, str, str, tuple[StackFrame, ...], Piece]] = []
         self.worker: str | None = None

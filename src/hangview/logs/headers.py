@@ -1,0 +1,95 @@
+"""What stands around a traceback and shows that no process ended there: the line before it, and its outermost frame.
+
+Python says so itself (``threading.excepthook``, ``sys.unraisablehook``, ``multiprocessing.process``, asyncio's and logging's
+handlers of last resort): a side thread, a helper process, a destructor. Such an error may be why a rank stands, and may be of
+no consequence at all; it shows neither that its process is over nor that its main thread met it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from hangview.logs.lines import Piece
+    from hangview.schema import StackFrame
+
+#: Lines before a traceback, with what they say of it; ``{}`` is the name that the line gives.
+_BEFORE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\bException ignored (?:in|while|on)\b()"), "Python ignored it, by the line before it"),
+    (
+        re.compile(r"\bException in thread (?!MainThread\b)(.+?):?\s*$"),
+        "it is of the side thread {}, by the line before it: that ends no process",
+    ),
+    (
+        re.compile(r"(?:^|[\]|>)] ?)Process ([^\s:]+(?::\d+)*):\s*$"),
+        "it is of the process {} that another one started, by the line before it: no rank's process is known to have ended",
+    ),
+    (
+        re.compile(r"(?:^|[\]|>:)] ?)(?:future|task|handle|protocol|transport|asyncgen): <()"),
+        "asyncio reported it and went on, by the line before it",
+    ),
+    (re.compile(r"--- Logging error ---()"), "logging reported it and went on, by the line before it"),
+    (re.compile(r"\bError in atexit\._run_exitfuncs()"), "an exit handler raised it, when the process was ending already"),
+)
+#: Outermost frames, by file and function, of what is no main thread of a process; the header above it may be lost.
+_OUTERMOST: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
+    (re.compile(r"/threading\.py$"), re.compile(r"^_bootstrap"), "it is of a side thread, by its first frame"),
+    (
+        re.compile(r"/multiprocessing/process\.py$"),
+        re.compile(r"^_bootstrap$"),
+        "it is of a process that another one started, by its first frame",
+    ),
+    (
+        re.compile(r"torch/utils/data/_utils/pin_memory\.py$"),
+        re.compile(r"^(?:do_one_step|_pin_memory_loop)$"),
+        "it is of the thread that pins memory, by its first frame",
+    ),
+)
+#: A logger's line that a traceback belongs to, in front of it; ordinary lines may be hours older than an uncaught exception.
+_LOGGED = re.compile(r"\b(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL|EXCEPTION)\b")
+_FRONT = 120
+#: Lines that may lie between a header and its traceback, of others or empty.
+_BETWEEN = 2
+_BETWEEN_LABELLED = 50
+
+
+_KEPT = 400
+
+
+class LastLines:
+    """The last line of each process of one file that is not empty."""
+
+    def __init__(self) -> None:
+        self._lines: dict[Hashable, tuple[int, str]] = {}
+
+    def add(self, process: Hashable, piece: Piece) -> None:
+        if piece.text.strip():
+            self._lines[process] = (piece.number, piece.text[:_KEPT])
+
+    def before(self, process: Hashable, first: Piece) -> tuple[str, int | None]:
+        """What the line in front of a traceback's ``first`` one says: why it is no end, and its own number if a logger wrote it."""
+        number, text = self._lines.get(process, (0, ""))
+        if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
+            return "", None
+        return no_end(text), number if _LOGGED.search(text, 0, _FRONT) is not None else None
+
+
+def no_end(before: str) -> str:
+    """Why a traceback behind this line is no end of a rank's process, in a clause; "" where the line does not say so."""
+    for pattern, why in _BEFORE:
+        if (found := pattern.search(before)) is not None:
+            return why.format(found[1])
+    return ""
+
+
+def no_main(frames: Sequence[StackFrame]) -> str:
+    """The same by the outermost of the frames, which are innermost first."""
+    if not frames:
+        return ""
+    for file, name, why in _OUTERMOST:
+        if file.search(frames[-1].filename) and name.search(frames[-1].name):
+            return why
+    return ""
