@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd
+from hangview.logs.followers import DEVICE, NETWORK, follows, left_behind
 from hangview.logs.launchers import SIGNALS
 from hangview.logs.resolve import Named
 from hangview.text import escape, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from hangview.logs.events import Event
     from hangview.logs.evidence import LogLine
@@ -27,40 +28,6 @@ if TYPE_CHECKING:
 
 _SAID = 300  #: characters of an exception's message that are kept
 
-#: Texts of ends that follow from another process, with what they follow from.
-_FOLLOWS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(
-            r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited"
-            r"|ncclRemoteError|remote error detected|Socket Timeout|recvValue failed|sendBytes failed"
-            r"|Gloo connectFullMesh failed"
-        ),
-        "the connection to another process was lost",
-    ),
-    (
-        re.compile(
-            r"Timed out waiting \d+ms|Watchdog caught collective|NCCL operation timed out|timed out in blocking wait"
-            r"|wait timeout after|Wait timeout|Operation timed out after|timeout watchdog detected operation timeout"
-        ),
-        "it waited until its own time-out",
-    ),
-    (
-        re.compile(r"communicator was aborted|NCCLABORTEDCOMM|due to error - timeout watchdog"),
-        "its communicator was aborted before",
-    ),
-    (
-        re.compile(r"EnforceNotMet|op\.preamble\.length"),
-        "it aborts inside a call in which another rank asks for something else",
-    ),
-    (re.compile(r"SignalException|KeyboardInterrupt|got signal: "), "it was ended from outside"),
-)
-_FOLLOWING_TYPES = re.compile(
-    r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError|SignalException|KeyboardInterrupt)$"
-)
-_NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
-_DEVICE = re.compile(
-    r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure"
-)
 _IN_COLLECTIVE = re.compile(
     r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives\w*|nn/functional|rendezvous|device_mesh)\.py$"
 )
@@ -90,6 +57,7 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     """The ends of all attempts. ``waits`` says of ranks in which call they themselves waited until a time-out."""
     attempts = resolver.attempts
     closed = {(attempts.of(event), event.pid): event.line for event in events if isinstance(event, Closed)}
+    ending = {attempts.of(event) for event in events if _from_outside(event)}
     adopted = _adopted(events, resolver)
     ranks: dict[tuple[int, int], _Rank] = defaultdict(_Rank)
     unplaced: list[ProcessEnd] = []
@@ -100,14 +68,14 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
             if named.rank is None:
                 alone = _Rank()
                 _gather(alone, part, named)
-                unplaced += [end for end in _story(NO_RANK, key[0], alone, closed, None) if end.attempt == attempts.current]
+                unplaced += [end for end in _story(NO_RANK, key[0], alone, closed, ending) if end.attempt == attempts.current]
             else:
                 _gather(ranks[key], part, named)
     unplaced += _closed_ends(events, resolver, {about.pid for about in ranks.values()})
     made = [
         end
         for (attempt, rank), about in sorted(ranks.items())
-        for end in _story(rank, attempt, about, closed, waits.get(rank) if attempt == attempts.current else None)
+        for end in _story(rank, attempt, about, closed, ending, waits.get(rank) if attempt == attempts.current else None)
     ]
     return Ends(
         tuple(end for end in made if end.attempt == attempts.current),
@@ -139,7 +107,7 @@ def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
 
 def _stands(event: Raised) -> bool:
     """Whether an exception may be how a process ended by itself."""
-    return not event.no_end and follows(event.type, event.text) is None
+    return not event.no_end and follows(event.type, event.text, event.frames) is None
 
 
 def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | None]) -> list[ProcessEnd]:
@@ -198,10 +166,20 @@ def _gather(about: _Rank, event: Event, named: Named) -> None:
         about.codes.append((code, event, named))
 
 
+def _from_outside(event: Event) -> bool:
+    """Whether somebody ends processes of the job that run: a launcher, or a scheduler that cancels it."""
+    return isinstance(event, Closed) or (isinstance(event, TaskEnd) and event.after_cancel)
+
+
 def _story(
-    rank: int, attempt: int, about: _Rank, closed: Mapping[tuple[int, int], LogLine], waited: str | None
+    rank: int,
+    attempt: int,
+    about: _Rank,
+    closed: Mapping[tuple[int, int], LogLine],
+    ending: Collection[int],
+    waited: str | None = None,
 ) -> list[ProcessEnd]:
-    """The ends of one rank, what it raised itself first."""
+    """The ends of one rank, what it raised itself first. ``ending``: attempts whose processes somebody ended."""
     codes = sorted(about.codes, key=lambda one: one[1].line.number)
     extra = tuple(dict.fromkeys(event.line for _, event, _ in codes))
     ends = [replace(end, lines=end.lines + extra) for end in _distinct([_from_text(rank, *text) for text in about.texts])]
@@ -217,6 +195,8 @@ def _story(
     shut = closed.get((attempt, about.pid)) if about.pid is not None else None
     if shut is not None:
         ends = [_shut_down(end, shut) for end in ends]
+    if attempt in ending and not any(code > 0 for code, _, _ in codes):
+        ends = [_following(end, why) if (why := left_behind(end.type or "", end.what, end.frames)) else end for end in ends]
     if any(isinstance(event, TaskEnd) and event.after_cancel for _, event, _ in codes):
         ends = [_following(end, "the job was being cancelled") if end.kind is EndKind.SIGNAL else end for end in ends]
     if waited is not None:
@@ -252,7 +232,7 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
             frames=event.frames, rank_from=named.how,
         )  # fmt: skip
     why = follows("", event.text)
-    if event.kind == "device" or (why is None and _DEVICE.search(event.text)):
+    if event.kind == "device" or (why is None and DEVICE.search(event.text)):
         return ProcessEnd(rank, text, False, False, event.line, EndKind.DEVICE, message=text, rank_from=named.how)
     if why is None and event.kind == "nccl":
         why = "an error of the communication library says what the connection did, not who began"
@@ -263,14 +243,14 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
 
 def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     message = shorten(escape(event.message.strip()), _SAID)
-    why = follows(event.type, event.text)
+    why = follows(event.type, event.text, event.frames)
     inside = _inside(event.frames)
-    if why is None and inside and _NETWORK.search(event.text):
+    if why is None and inside and NETWORK.search(event.text):
         why = "an error of the communication library says what the connection did, not who began"
     place = where(event.frames)
     return ProcessEnd(
         rank, f"{event.type}: {message}" if message else event.type, why is None and not inside, why is not None, event.line,
-        EndKind.DEVICE if _DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
+        EndKind.DEVICE if DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
         went_on=event.went_on, rank_from=named.how, lived=event.lived, no_end=event.no_end,
     )  # fmt: skip
@@ -304,16 +284,6 @@ def _shut_down(end: ProcessEnd, line: LogLine) -> ProcessEnd:
 
 def _following(end: ProcessEnd, why: str, *, again: bool = False) -> ProcessEnd:
     return end if end.follower and not again else replace(end, follower=True, why_follower=why, before_communication=False)
-
-
-def follows(type_: str, text: str) -> str | None:
-    """What an error follows from, or None when it stands for itself."""
-    if _DEVICE.search(text):
-        return None
-    for pattern, why in _FOLLOWS:
-        if pattern.search(text):
-            return why
-    return "another process had left or was not there" if _FOLLOWING_TYPES.search(type_) else None
 
 
 def _inside(frames: Sequence[StackFrame]) -> bool:

@@ -70,7 +70,7 @@ class LastLines:
             self._lines[process] = (piece.number, piece.text[:_KEPT])
 
     def before(self, process: Hashable, first: Piece) -> tuple[str, int | None]:
-        """What the line in front of a traceback's ``first`` one says: why it is no end, and its own number if a logger wrote it."""
+        """What the line in front of a traceback says: why it is no end, and its own number if a logger wrote it."""
         number, text = self._lines.get(process, (0, ""))
         if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
             return "", None

@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import islice
 
 _GOES_ON = re.compile(r"\bINFO\b|\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
+#: A process that begins: after an exception in the same file it is that of a new start.
+_BEGINS = re.compile(
+    r"(?<!be )\b(?:loaded|restored|resum(?:ed|ing)(?: training)? from)\b"
+    r".*\b(?:checkpoint|ckpt|snapshot|state|weights|step|iter(?:ation)?)\b"
+    r"|\b(?:checkpoint|ckpt|snapshot) (?:was )?(?:loaded|restored)\b"
+    r"|\b(?:start(?:ing|ed)?|begin(?:ning)?)(?: of)?(?: the)? (?:training|run)\b|\btraining (?:starts|started|begins)\b"
+    r"|\bNCCL version \d|\binitiali[sz](?:ed|ing) process group|\bprocess group initiali[sz]ed",
+    re.IGNORECASE,
+)
 _STEP = re.compile(
     r"\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*(\d{1,12})|(?<!\d)(\d{1,12})/\d+ \[.*\d(?:it/s|s/it)\]", re.IGNORECASE
 )
@@ -23,7 +33,7 @@ _LINES = 20
 
 def goes_on(text: str) -> bool:
     """Whether a line is ordinary output: positive evidence that a process lived on after an exception."""
-    return _GOES_ON.search(text) is not None
+    return _GOES_ON.search(text) is not None or _BEGINS.search(text) is not None
 
 
 class Output:
@@ -44,7 +54,10 @@ class Output:
         """How many ordinary lines come after a line; and a clause if they show that the process lived on for long, else ""."""
         if self._steps is None:
             self._steps = self._counted()
-        lines = len(self._numbers) - bisect_right(self._numbers, number)
+        place = bisect_right(self._numbers, number)
+        lines = len(self._numbers) - place
+        if any(_BEGINS.search(text) for text in islice(self._texts, place, place + _LINES)):
+            return lines, "a new start follows it"
         cut = bisect_right(self._steps, number, key=lambda one: one[0])
         if cut < len(self._steps):
             _, _, low, high = self._steps[cut]

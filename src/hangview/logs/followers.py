@@ -1,0 +1,108 @@
+"""Which errors only follow: the texts, types and frames by which an error says that another process brought it about.
+
+A follower is shown and never makes a lead. An error that reports what another rank did or did not do follows from that rank.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.schema import StackFrame
+
+_OUTSIDE = "it was ended from outside"
+#: Texts of ends that follow from another process, with what they follow from.
+_TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # Reports first: they quote the error of the connection, too.
+    (
+        re.compile(r"failed to pass monitoredBarrier|successfully reached monitoredBarrier"),
+        "it reports a monitored_barrier to which not all ranks came",
+    ),
+    (
+        re.compile(r"Detected mismatch between collectives on ranks"),
+        "it reports that ranks of its group ask for different things",
+    ),
+    (re.compile(r"CheckpointException ranks:"), "it reports what a rank's part of a checkpoint raised"),
+    (
+        re.compile(
+            r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited"
+            r"|ncclRemoteError|remote error detected|Socket Timeout|recvValue failed|sendBytes failed"
+            r"|Gloo connectFullMesh failed"
+        ),
+        "the connection to another process was lost",
+    ),
+    (
+        re.compile(
+            r"Timed out waiting \d+ms|Watchdog caught collective|NCCL operation timed out|timed out in blocking wait"
+            r"|wait timeout after|Wait timeout|Operation timed out after|timeout watchdog detected operation timeout"
+        ),
+        "it waited until its own time-out",
+    ),
+    (
+        re.compile(r"communicator was aborted|NCCLABORTEDCOMM|due to error - timeout watchdog"),
+        "its communicator was aborted before",
+    ),
+    (
+        re.compile(r"EnforceNotMet|op\.preamble\.length"),
+        "it aborts inside a call in which another rank asks for something else",
+    ),
+    (re.compile(r"SignalException|KeyboardInterrupt|got signal: "), _OUTSIDE),
+    (
+        re.compile(r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: Terminated"),
+        "SIGTERM is how a launcher or a scheduler ends healthy processes, their workers with them",
+    ),
+)
+#: Exceptions by the last part of their type, with what they follow from.
+_TYPES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?:^|\.)(?:SIGTERMException|SignalException|KeyboardInterrupt)$"), _OUTSIDE),
+    (
+        re.compile(r"(?:^|\.)(?:RankShouldRestart|RestartAbort|HostsUpdatedInterrupt|HorovodInternalError)$"),
+        "it is how a process is told to start again because of another one",
+    ),
+    (re.compile(r"(?:^|\.)(?:CancelledError|GeneratorExit)$"), "it is how what is no longer wanted is cancelled"),
+    (
+        re.compile(r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError)$"),
+        "another process had left or was not there",
+    ),
+)
+NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
+DEVICE = re.compile(
+    r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure"
+)
+#: Functions that handle a signal, by their names, which must say so: "handler" alone may be anything.
+_HANDLER = re.compile(
+    r"(?:^|_)sig(?:term|int|hup|usr[12])(?:_|$)|^_?(?:on|handle|handles|got|receive)_signals?$|signal_?handler", re.IGNORECASE
+)
+_INNERMOST = 2
+_SIGNAL = re.compile(r"\bSIG(?:TERM|INT|HUP|USR[12])\b|\bsignal (?:2|15)\b|\bpreempt", re.IGNORECASE)
+_WORKER_GONE = re.compile(r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) exited unexpectedly")
+_PIPES = re.compile(r"/multiprocessing/(?:connection|managers|queues|synchronize)\.py$")
+
+
+def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | None:
+    """What an error follows from, or None when it stands for itself. ``frames`` are innermost first."""
+    if DEVICE.search(text):
+        return None
+    for pattern, why in _TEXTS:
+        if pattern.search(text):
+            return why
+    for pattern, why in _TYPES:
+        if pattern.search(type_):
+            return why
+    if any(_HANDLER.search(frame.name) for frame in frames[:_INNERMOST]):
+        return f"{_OUTSIDE}: the handler of a signal raised it"
+    return _OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
+
+
+def left_behind(type_: str, text: str, frames: Sequence[StackFrame]) -> str:
+    """The same of an error of a process of which nobody says that it failed by itself, while its job's processes are ended:
+    what SIGTERM leaves behind, where a script handles it or the whole group of processes gets it. "" for any other."""
+    gone = _WORKER_GONE.search(text) or (type_ == "EOFError" and frames and _PIPES.search(frames[0].filename))
+    return "processes of the job were being ended, and this is what that leaves behind" if gone or _is_exit(type_) else ""
+
+
+def _is_exit(type_: str) -> bool:
+    return type_ == "SystemExit"
