@@ -13,7 +13,7 @@ from hangview.engine.evidence import user_frame
 from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
-from hangview.logs import judge
+from hangview.logs import judge, reported
 from hangview.logs.evidence import EndKind
 from hangview.schema import CellState
 from hangview.text import name_ranks
@@ -115,6 +115,11 @@ def join(
             told.update(found)
         else:
             out.append(finding)
+    if logs.reports and not any(one.role is Role.LEAD for one in out):
+        # What the recorder leaves out (a monitored_barrier), or never saw (what was compared before the call).
+        waiting = {rank for stall in stalls.values() for rank in stall.waiting}
+        known = {rank for group in groups for rank in group.ranks} | set(logs.ranks)
+        out += reported.findings(logs, known, waiting | reported.waited(logs))
     return tuple(out)
 
 
@@ -177,11 +182,13 @@ def _told_beside(ranks: Sequence[int], logs: LogEvidence) -> tuple[Evidence, ...
         for one in logs.aside
         if not set(ranks).isdisjoint(one.ranks)
     ]
-    return (*handled[:_STACKS], *aside[:_STACKS])
+    named = [one for one in logs.reports if one.world and not set(one.named).isdisjoint(ranks)]
+    return (*handled[:_STACKS], *reported.lines(logs, named), *aside[:_STACKS])
 
 
 def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
-    return Evidence(f"rank {end.rank}, by its log: {end.what} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source)
+    by = end.by or "by its log"
+    return Evidence(f"rank {end.rank}, {by}: {end.what} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source)
 
 
 def _follower(logs: LogEvidence, end: ProcessEnd) -> Evidence:

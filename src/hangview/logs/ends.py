@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
-from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd
+from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
 from hangview.logs.followers import DEVICE, NETWORK, follows, left_behind
 from hangview.logs.launchers import SIGNALS
 from hangview.logs.resolve import Named
-from hangview.text import escape, shorten
+from hangview.text import escape, name_ranks, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from hangview.logs.events import Event
-    from hangview.logs.evidence import LogLine
+    from hangview.logs.evidence import LogLine, Report
     from hangview.logs.resolve import Resolver
     from hangview.schema import StackFrame
 
@@ -53,8 +53,10 @@ class Ends:
     earlier: tuple[ProcessEnd, ...]
 
 
-def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str]) -> Ends:
-    """The ends of all attempts. ``waits`` says of ranks in which call they themselves waited until a time-out."""
+def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str], reports: Sequence[Report] = ()) -> Ends:
+    """The ends of all attempts. ``waits`` says of ranks in which call they themselves waited until a time-out, ``reports``
+    whose numbers in others' errors are world ranks."""
+    quoted = _quoted(reports)
     attempts = resolver.attempts
     closed = {(attempts.of(event), event.pid): event.line for event in events if isinstance(event, Closed)}
     ending = {attempts.of(event) for event in events if _from_outside(event)}
@@ -62,7 +64,7 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     ranks: dict[tuple[int, int], _Rank] = defaultdict(_Rank)
     unplaced: list[ProcessEnd] = []
     for event in events:
-        for given, part in _parts(event, resolver):
+        for given, part in _parts(event, resolver, quoted):
             named = adopted.get(id(event), given)
             key = (attempts.of(event), named.rank if named.rank is not None else NO_RANK)
             if named.rank is None:
@@ -105,9 +107,23 @@ def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
     return found
 
 
+def _quoted(reports: Sequence[Report]) -> dict[int, Named]:
+    """Ranks whose exceptions others' logs quote, with who does."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for report in reports:
+        if report.world and report.kind is ReportKind.CHECKPOINT:
+            for rank in report.named:
+                found[rank].add(report.rank)
+    how = "the exception of the checkpoint, which quotes that of each rank by its number"
+    return {
+        rank: Named(rank, how, f"by {name_ranks(sorted(by), 8)}'s log" + ("s" if len(by) > 1 else ""))
+        for rank, by in found.items()
+    }  # fmt: skip
+
+
 def _stands(event: Raised) -> bool:
     """Whether an exception may be how a process ended by itself."""
-    return not event.no_end and follows(event.type, event.text, event.frames) is None
+    return not event.no_end and event.of_rank is None and follows(event.type, event.text, event.frames) is None
 
 
 def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | None]) -> list[ProcessEnd]:
@@ -122,9 +138,12 @@ def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | No
     ]  # fmt: skip
 
 
-def _parts(event: Event, resolver: Resolver) -> Iterable[tuple[Named, Event]]:
+def _parts(event: Event, resolver: Resolver, quoted: Mapping[int, Named]) -> Iterable[tuple[Named, Event]]:
     """The ranks an event says something about."""
-    if isinstance(event, (Raised, Fatal)) or (isinstance(event, Heartbeat) and event.killed):
+    if isinstance(event, Raised) and event.of_rank is not None:
+        if event.of_rank in quoted and resolver.attempts.of(event) == resolver.attempts.current:
+            yield quoted[event.of_rank], event
+    elif isinstance(event, (Raised, Fatal)) or (isinstance(event, Heartbeat) and event.killed):
         yield resolver.of(event), event
     elif isinstance(event, ChildFailed):
         named = resolver.of_local(event.local, event.line.source)
@@ -252,7 +271,7 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
         rank, f"{event.type}: {message}" if message else event.type, why is None and not inside, why is not None, event.line,
         EndKind.DEVICE if DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
-        went_on=event.went_on, rank_from=named.how, lived=event.lived, no_end=event.no_end,
+        went_on=event.went_on, rank_from=named.how, lived=event.lived, by=named.by, no_end=event.no_end,
     )  # fmt: skip
 
 

@@ -100,6 +100,7 @@ class Raised(Event):
     went_on: bool = False
     lived: str = ""  #: a clause: why its process is known to have gone on for long
     no_end: str = ""  #: a clause: why it is no end of a process, whatever came after it
+    of_rank: int | None = None  #: "(RANK 3)" behind the opening line: of that rank of the group, quoted by the process
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 
 

@@ -120,12 +120,45 @@ class ProcessEnd:
     went_on: bool = False  #: the same rank printed ordinary lines afterwards: raised and handled, or ended later
     rank_from: str = ""
     lived: str = ""  #: a clause: why its process is known to have gone on for long after it
+    by: str = ""  #: by whose logs, in a phrase, where not by the rank's own
     no_end: str = ""  #: a clause: why what was raised is no end of a rank's process (a side thread, a helper process)
 
     @property
     def beside(self) -> str:
         """A clause that says why nothing ended there; "" where that is not known."""
         return f"it went on: {self.lived}" if self.lived else self.no_end
+
+
+class ReportKind(StrEnum):
+    """In which error a rank tells of others of its group."""
+
+    BARRIER = "barrier"  #: monitored_barrier: who did not come
+    CHECKPOINT = "checkpoint"  #: torch.distributed.checkpoint: whose part raised
+    MISMATCH = "mismatch"  #: TORCH_DISTRIBUTED_DEBUG=DETAIL: who asks for something else
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The collective that a rank says itself to run, by TORCH_DISTRIBUTED_DEBUG=DETAIL."""
+
+    seq: int | None
+    op: str  #: family
+    shape: str | None  #: as printed
+    dtypes: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a rank's error tells of others. ``named`` and ``own`` count within the group; ``world``: they are world ranks."""
+
+    rank: int  #: who reports
+    kind: ReportKind
+    line: LogLine
+    named: tuple[int, ...]  #: ascending; empty where a rank says only that it came itself
+    own: int | None = None  #: the reporter's number
+    world: bool = False
+    ms: int | None = None  #: how long it waited
+    asked: Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +235,7 @@ class LogEvidence:
     earlier_ends: tuple[ProcessEnd, ...] = ()  #: of attempts before the current one
     handled: tuple[ProcessEnd, ...] = ()  #: what was raised and did not end its process: ``beside`` says how that is known
     outrun: tuple[GroupByLog, ...] = ()  #: counters that others' completed calls show not to be the rank's last ones
+    reports: tuple[Report, ...] = ()
     aside: tuple[Aside, ...] = ()
     recorded: tuple[float, float] | None = None  #: first and last time in the dumps, Unix seconds; None: there is none
     dumps: tuple[DumpByLog, ...] = ()

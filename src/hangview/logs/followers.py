@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hangview.schema import StackFrame
 
-_OUTSIDE = "it was ended from outside"
+OUTSIDE = "it was ended from outside"
 #: Texts of ends that follow from another process, with what they follow from.
 _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
     # Reports first: they quote the error of the connection, too.
@@ -49,7 +49,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"EnforceNotMet|op\.preamble\.length"),
         "it aborts inside a call in which another rank asks for something else",
     ),
-    (re.compile(r"SignalException|KeyboardInterrupt|got signal: "), _OUTSIDE),
+    (re.compile(r"SignalException|KeyboardInterrupt|got signal: "), OUTSIDE),
     (
         re.compile(r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: Terminated"),
         "SIGTERM is how a launcher or a scheduler ends healthy processes, their workers with them",
@@ -57,7 +57,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 #: Exceptions by the last part of their type, with what they follow from.
 _TYPES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?:^|\.)(?:SIGTERMException|SignalException|KeyboardInterrupt)$"), _OUTSIDE),
+    (re.compile(r"(?:^|\.)(?:SIGTERMException|SignalException|KeyboardInterrupt)$"), OUTSIDE),
     (
         re.compile(r"(?:^|\.)(?:RankShouldRestart|RestartAbort|HostsUpdatedInterrupt|HorovodInternalError)$"),
         "it is how a process is told to start again because of another one",
@@ -93,8 +93,8 @@ def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | N
         if pattern.search(type_):
             return why
     if any(_HANDLER.search(frame.name) for frame in frames[:_INNERMOST]):
-        return f"{_OUTSIDE}: the handler of a signal raised it"
-    return _OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
+        return f"{OUTSIDE}: the handler of a signal raised it"
+    return OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
 
 
 def left_behind(type_: str, text: str, frames: Sequence[StackFrame]) -> str:

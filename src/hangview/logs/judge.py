@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Finding, Kind, Role, Side
 from hangview.logs import findings as made
-from hangview.logs import words
+from hangview.logs import reported, words
 from hangview.logs.calls import calls, groups_by_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.findings import Scene
@@ -106,6 +106,7 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
         else:
             leads.append(one)
     leads += [_ended(scene, ends) for ends in _alike(_origins(scene))]
+    leads += reported.findings(evidence, scene.known, reported.waited(evidence) | set(waits))
     leads = leads or made.aborted_inside(scene) or made.ended_somewhere(scene)
     named = leads_of(leads)
     for call in unexplained:

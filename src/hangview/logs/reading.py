@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.logs import ends, facts, positions
+from hangview.logs import ends, facts, positions, reports
 from hangview.logs.events import CommInit, Hidden, Said, StackSeen
 from hangview.logs.evidence import EndKind, LogEvidence, LogRead, OutsideStack
 from hangview.logs.resolve import Resolver
@@ -46,7 +46,8 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
     current = resolver.attempts.current
     events = [event for scan in ordered for event in scan.events]
     rows, unplaced = positions.collect(events, resolver)
-    ended = ends.collect(events, resolver, {row.rank: wait_of(row) for row in rows if row.timed_out})
+    reported = reports.collect(events, resolver)
+    ended = ends.collect(events, resolver, {row.rank: wait_of(row) for row in rows if row.timed_out}, reported)
     dumps = facts.collect_dumps(events, resolver)
     places = facts.collect_places(events, resolver)
     now = [event for event in events if resolver.attempts.of(event) == current]
@@ -60,7 +61,7 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
     return LogEvidence(
         groups=rows, ends=tuple(end for end in ended.current if not end.beside), unplaced=unplaced,
         unplaced_ends=tuple(end for end in ended.unplaced if not end.beside), earlier_ends=ended.earlier,
-        handled=tuple(end for end in ended.current if end.beside),
+        handled=tuple(end for end in ended.current if end.beside), reports=reported,
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,
         silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),

@@ -27,6 +27,7 @@ class Named:
 
     rank: int | None
     how: str = ""
+    by: str = ""  #: by whose logs, in a phrase, where others tell of the rank
 
 
 _UNKNOWN = Named(None, "unknown")

@@ -313,7 +313,7 @@ class _Scanner:
             self._add_raised(
                 Raised(
                     who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
-                    no_end=builder.no_end or headers.no_main(frames), begun=builder.begun,
+                    no_end=builder.no_end or headers.no_main(frames), of_rank=builder.of_rank, begun=builder.begun,
                 )
             )  # fmt: skip
             self._all = max(self._all, _ALL_AFTER)
@@ -331,7 +331,7 @@ class _Scanner:
     def _add(self, event: Event) -> None:
         parts: tuple[object, ...]
         if isinstance(event, Raised):
-            parts = (event.type, event.message, event.frames, event.no_end)
+            parts = (event.type, event.message, event.frames, event.no_end, event.of_rank)
         elif isinstance(event, Said):
             parts = (event.name, event.value)
         else:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hangview.logs.lines import Piece
 
 TRACEBACK = "Traceback (most recent call last):"
+_OF_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (?P<rank>\d{1,7})\)")
 _FILE = re.compile(r'\s*(?:\(Python\) )?File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<name>.*)| in (?P<fault>.*))?')
 #: The last line of a traceback. The last part of the type starts with a capital, as classes do, or is one of the few others.
 _RAISED = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*|error|timeout|gaierror|herror))(?:: ?(?P<message>.*))?$")
@@ -34,6 +35,8 @@ class TracebackBuilder:
         self.first = first
         self.last = first
         self.no_end = no_end
+        quoted = _OF_RANK.search(first.text)
+        self.of_rank = None if quoted is None else int(quoted["rank"])
         self.begun = first.number if begun is None else begun
         self.frames: list[StackFrame] = []
         self.links: list[tuple[str, str, str, tuple[StackFrame, ...], Piece]] = []

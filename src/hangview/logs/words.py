@@ -117,13 +117,14 @@ def what_happened(end: ProcessEnd, ranks: Sequence[int], current: int | None) ->
     who = name_ranks(ranks, 8)
     if end.attempt is not None and end.attempt != current:
         who = f"{who} of attempt {end.attempt}"
-    logs, were = ("its log", "was") if len(ranks) == 1 else ("their logs", "were")
+    logs, were = ("by its log", "was") if len(ranks) == 1 else ("by their logs", "were")
+    logs = end.by or logs
     what = shorten(end.what, SUMMARY_PART)
     if end.kind is EndKind.FATAL:
-        return f"{who} met a fatal error: {what.removeprefix('Fatal Python error: ')}{_place(end)}, by {logs}"
+        return f"{who} met a fatal error: {what.removeprefix('Fatal Python error: ')}{_place(end)}, {logs}"
     if end.kind in (EndKind.EXCEPTION, EndKind.DEVICE, EndKind.ABORT):
         before = ", outside any collective" if end.before_communication else ""
-        return f"{who} raised {what}{_place(end)}{before}, by {logs}"
+        return f"{who} raised {what}{_place(end)}{before}, {logs}"
     if end.kind in (EndKind.OOM_KILLER, EndKind.HEARTBEAT):
         return f"{who} {were} {what}"
     return f"{who} ended by {what}" if end.kind is EndKind.SIGNAL else f"{who} ended with {what}"
