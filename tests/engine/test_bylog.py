@@ -18,7 +18,7 @@ from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, of_kind, ra
 if TYPE_CHECKING:
     from hangview.engine.windows import Window
     from hangview.incident import Incident
-    from hangview.logs.evidence import LogEvidence
+    from hangview.logs.evidence import GroupByLog, LogEvidence, ProcessEnd
     from hangview.schema import Source
     from tests.engine.support import Dump
 
@@ -216,7 +216,6 @@ FOLLOWERS = [
     end(3, "signal 15 (SIGTERM)", EndKind.SIGNAL, follower=True, why_follower="the launcher ended it"),
     end(3, "connection reset by peer", follower=True, why_follower="its peer was gone"),
     end(3, "watchdog time-out", EndKind.ABORT, follower=True, why_follower="it aborted after its time-out"),
-    end(3, "exit code 1", EndKind.EXIT_CODE),  # says nothing of its own
     end(3, "ValueError", went_on=True, before_communication=False),  # raised, handled, went on
 ]
 
@@ -228,6 +227,84 @@ def test_an_end_that_others_brought_about_names_nobody(follower):
     assert ended(incident) == []
     (finding,) = of_kind(incident, Kind.NOT_OBSERVED)
     assert finding.role is Role.LEAD
+
+
+GONE = [
+    end(3, "exit code 1", EndKind.EXIT_CODE, before_communication=False, code=1),
+    end(3, "left its program", EndKind.LEFT, before_communication=False),
+]
+CLOSED = [end(r, "signal 9", EndKind.SIGNAL, follower=True, why_follower="the launcher ended it") for r in range(3)]
+
+
+def gone(*said: ProcessEnd | GroupByLog) -> LogEvidence:
+    told = logs(*said)
+    left = tuple(each for each in told.ends if each.kind is EndKind.LEFT)
+    return replace(told, ends=tuple(each for each in told.ends if each not in left), left=left)
+
+
+@pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
+def test_the_one_rank_that_is_not_seen_in_the_call_and_whose_process_is_gone_is_a_lead(over):
+    incident = look(*waiting(), lost(3), logs=gone(over))
+    assert incident.leads == (3,)
+    assert ended(incident) == [(Role.LEAD, (3,), (0, 1, 2))]
+    (finding,) = of_kind(incident, Kind.PROCESS_ENDED)
+    assert "that rank 3 skipped the call: that it is gone is known, not whether it had come" in finding.not_concluded
+
+
+def test_that_a_launcher_ended_the_others_afterwards_changes_nothing():
+    assert look(*waiting(), lost(3), logs=gone(GONE[0], *CLOSED)).leads == (3,)
+    assert look(*waiting(), lost(3), logs=gone(GONE[1], *CLOSED)).leads == ()  # it may have been told to leave
+
+
+@pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
+@pytest.mark.parametrize(
+    "other",
+    [
+        end(0, "signal 6 (SIGABRT)", EndKind.SIGNAL, follower=True, why_follower="x", code=-6),
+        end(0, "DistBackendError", follower=True, why_follower="it waited until its own time-out"),
+        end(0, "exit code 1", EndKind.EXIT_CODE, before_communication=False, code=1),
+        stands(0, 42, 41, timed_out=42),
+    ],
+)
+def test_where_others_ended_by_themselves_or_timed_out_a_process_that_is_gone_names_nobody(over, other):
+    """It may have left because of them; what is known of it is a line."""
+    incident = look(*waiting(), lost(3), logs=gone(over, other))
+    assert incident.leads == ()
+    lines = [line.text for line in of_kind(incident, Kind.NOT_OBSERVED)[0].evidence]
+    assert any(over.what in text for text in lines)
+
+
+@pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
+def test_one_of_several_that_are_not_seen_may_have_waited_for_another(over):
+    big = Pg("0", "default_pg", (0, 1, 2, 3, 4))
+    incident = look(*alike((0, 1, 2), "all_reduce", 42, group=big), lost(3), lost(4), logs=gone(over))
+    assert incident.leads == ()
+    assert any(over.what in line.text for line in of_kind(incident, Kind.NOT_OBSERVED)[0].evidence)
+
+
+@pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
+def test_beside_an_observed_lead_it_is_a_line(over):
+    incident = look(*waiting(), rank(3).calls("all_reduce", 1, 41), logs=gone(over))
+    assert [(f.kind, f.role) for f in incident.findings] == [(Kind.NOT_REQUESTED, Role.LEAD)]
+    assert over.what in incident.findings[0].evidence[-1].text
+
+
+def test_a_time_out_after_the_exit_does_not_explain_it():
+    def at(found, clock: str):
+        return replace(found, line=replace(found.line, printed=Printed(printed(f"E1009 {clock} x"))))
+
+    for over in GONE:
+        early, late = at(over, "08:54:05"), at(stands(0, 42, 41, timed_out=42), "09:04:02")
+        assert look(*waiting(), lost(3), logs=gone(early, late)).leads == (3,)
+        early, late = at(stands(0, 42, 41, timed_out=42), "09:04:02"), at(over, "09:04:12")
+        assert look(*waiting(), lost(3), logs=gone(late, early)).leads == ()
+
+
+def test_a_process_whose_rank_no_log_gives_is_a_line():
+    told = replace(logs(), unplaced_ends=(replace(end(3, "exit code 1", EndKind.EXIT_CODE), rank=-1),))
+    (finding,) = look(*waiting(), lost(3), logs=told).findings
+    assert (finding.kind, finding.role) == (Kind.NOT_OBSERVED, Role.LEAD)
+    assert any("a process whose rank no log gives: exit code 1" in line.text for line in finding.evidence)
 
 
 def test_a_rank_that_only_its_log_tells_of_is_missed_on_gloo():

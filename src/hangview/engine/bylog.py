@@ -13,7 +13,7 @@ from hangview.engine.evidence import user_frame
 from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
-from hangview.logs import judge, reported
+from hangview.logs import judge, quiet, reported
 from hangview.logs.evidence import EndKind
 from hangview.schema import CellState
 from hangview.text import name_ranks
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Not observed by the dump, so that the log may speak.
 _BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
+#: Ends that the launcher, the scheduler or the kernel tells of.
+_SAID_BY_OTHERS = frozenset({EndKind.EXIT_CODE, EndKind.SIGNAL, EndKind.OOM_KILLER})
 #: So many ranks of a finding get a line with their stack.
 _STACKS = 8
 
@@ -95,21 +97,24 @@ def join(
     findings: Sequence[Finding], groups: Sequence[Group], stalls: Mapping[tuple[int, int], Stall], logs: LogEvidence
 ) -> tuple[Finding, ...]:
     """Findings from the dumps, with what the logs say of the same ranks beside them."""
-    ends = judge.ends_by_rank(logs)
+    ends = {**{end.rank: (end,) for end in logs.left}, **judge.ends_by_rank(logs)}
     out: list[Finding] = []
     told: set[int] = set()
     for finding in (_with_stacks(one, logs) for one in findings):
         if finding.kind is Kind.NOT_OBSERVED:
             found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r))]
+            found = found or _gone(finding, ends, logs, stalls)
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
             told.update(found)
             rest = [r for r in finding.ranks if r not in found]
             lines = tuple(_follower(logs, ends[r][0]) for r in rest if r in ends and ends[r][0].follower)[:_STACKS]
-            lines += _told_beside(rest, logs)
+            lines += tuple(_line(logs, ends[r][0]) for r in rest if r in ends and quiet.is_quiet(ends[r][0]))[:_STACKS]
+            lines += _told_beside(rest, logs) + _of_nobody(logs)
             out.append(replace(finding, evidence=(*finding.evidence, *lines), role=finding.role if rest else Role.NOTE))
         elif finding.role is Role.LEAD and finding.kind in (Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT):
             found = [r for r in finding.ranks if _origin(ends.get(r))]
-            lines = tuple(_line(logs, ends[r][0]) for r in found) + _told_beside(finding.ranks, logs)
+            told_of = [r for r in finding.ranks if r in found or (r in ends and quiet.is_quiet(ends[r][0]))]
+            lines = tuple(_line(logs, ends[r][0]) for r in told_of) + _told_beside(finding.ranks, logs)
             out.append(replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding)
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
             told.update(found)
@@ -162,7 +167,19 @@ def _origin(ends: Sequence[ProcessEnd] | None) -> bool:
     if not ends:
         return False
     first = ends[0]
-    return not first.follower and first.kind is not EndKind.EXIT_CODE and (not first.went_on or first.before_communication)
+    return not first.follower and not quiet.is_quiet(first) and (not first.went_on or first.before_communication)
+
+
+def _gone(
+    finding: Finding, ends: Mapping[int, Sequence[ProcessEnd]], logs: LogEvidence, stalls: Mapping[tuple[int, int], Stall]
+) -> list[int]:
+    """The one rank of which nothing tells whether it came, where its process is known to be over and was the first to go.
+
+    With several such ranks it may have exited because it waited for another one of them until its time-out.
+    """
+    if len(finding.ranks) != 1 or _differs(finding, stalls):
+        return []
+    return [rank for rank in finding.ranks if rank in ends and quiet.first_to_go(logs, ends[rank][0])]
 
 
 def _told_beside(ranks: Sequence[int], logs: LogEvidence) -> tuple[Evidence, ...]:
@@ -186,8 +203,18 @@ def _told_beside(ranks: Sequence[int], logs: LogEvidence) -> tuple[Evidence, ...
     return (*handled[:_STACKS], *reported.lines(logs, named), *aside[:_STACKS])
 
 
+def _of_nobody(logs: LogEvidence) -> tuple[Evidence, ...]:
+    """Processes that ended by themselves, and of which no log says which ranks they are."""
+    return tuple(
+        Evidence(
+            f"a process whose rank no log gives: {end.what} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source
+        )
+        for end in [end for end in logs.unplaced_ends if not end.follower and not end.went_on][:_STACKS]
+    )
+
+
 def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
-    by = end.by or "by its log"
+    by = end.by or ("by the line of who started it" if end.kind in _SAID_BY_OTHERS else "by its log")
     return Evidence(f"rank {end.rank}, {by}: {end.what} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source)
 
 

@@ -83,6 +83,11 @@ class DumpLine(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Left(Event):
+    """The process group was destroyed by the program's end: the interpreter was on its way out, for whatever reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkStack(Event):
     frames: tuple[StackFrame, ...] = ()
 

@@ -93,6 +93,7 @@ class EndKind(StrEnum):
     EXIT_CODE = "exit_code"  #: a positive exit code and nothing else
     OOM_KILLER = "oom_killer"  #: the kernel's line names the same pid
     HEARTBEAT = "heartbeat"  #: the monitor ended the process because the watchdog thread stood still
+    LEFT = "left"  #: the program came to its end; only in ``LogEvidence.left``
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,7 @@ class LogEvidence:
     earlier_ends: tuple[ProcessEnd, ...] = ()  #: of attempts before the current one
     handled: tuple[ProcessEnd, ...] = ()  #: what was raised and did not end its process: ``beside`` says how that is known
     outrun: tuple[GroupByLog, ...] = ()  #: counters that others' completed calls show not to be the rank's last ones
+    left: tuple[ProcessEnd, ...] = ()  #: ranks whose program came to its end, and of which no other end is known
     reports: tuple[Report, ...] = ()
     aside: tuple[Aside, ...] = ()
     recorded: tuple[float, float] | None = None  #: first and last time in the dumps, Unix seconds; None: there is none

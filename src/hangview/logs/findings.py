@@ -209,6 +209,12 @@ def not_observed(scene: Scene, call: LogCall) -> Finding:
         words.quoted(scene.evidence, end.line, f"rank {rank}: {end.what}, which only follows ({end.why_follower}): ")
         for rank in candidates
         for end in scene.ends.get(rank, ())[:1]
+        if end.follower
+    )
+    ends += tuple(
+        words.quoted(scene.evidence, end.line, f"rank {end.rank} {end.what}: ")
+        for end in scene.evidence.left
+        if end.rank in candidates
     )
     ends += tuple(
         words.quoted(scene.evidence, end.line, f"rank {end.rank} raised this; {end.beside}: ")

@@ -54,6 +54,8 @@ PHRASES: dict[bytes, int] = {
     b"Heartbeat monitor timed out": _NEAR,
     b"watchdog got stuck for ": _NEAR,
     b"preparing to dump debug info": _NEAR,
+    b"was not called before program exit": _NEAR,
+    b"process group has NOT been destroyed": _NEAR,
     b"Error opening file for writing": _NEAR,
     b"Future for Flight recorder dump": _NEAR,
     b"Operation timed out after ": _NEAR,

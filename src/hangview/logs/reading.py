@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.logs import ends, facts, positions, reports
+from hangview.logs import ends, facts, positions, quiet, reports
 from hangview.logs.events import CommInit, Hidden, Said, StackSeen
 from hangview.logs.evidence import EndKind, LogEvidence, LogRead, OutsideStack
 from hangview.logs.resolve import Resolver
@@ -39,15 +39,18 @@ def read_logs(paths: Sequence[LogFile], *, on_progress: Callable[[int, int], Non
     return combine(scans)
 
 
-def combine(scans: Iterable[LogScan]) -> LogEvidence:
-    """Joins the scans of one folder: ranks, attempts, pids, and what follows from what."""
+def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
+    """Joins the scans of one folder: ranks, attempts, pids, and what follows from what. ``world``: the number of ranks, where
+    the dumps prove it."""
     ordered = sorted(scans, key=lambda scan: scan.source)
-    resolver = Resolver(ordered)
+    resolver = Resolver(ordered, world)
     current = resolver.attempts.current
     events = [event for scan in ordered for event in scan.events]
     rows, unplaced = positions.collect(events, resolver)
     reported = reports.collect(events, resolver)
     ended = ends.collect(events, resolver, {row.rank: wait_of(row) for row in rows if row.timed_out}, reported)
+    waited = {row.rank for row in rows if row.timed_out}
+    left = quiet.left(events, resolver, waited | {end.rank for end in ended.current})
     dumps = facts.collect_dumps(events, resolver)
     places = facts.collect_places(events, resolver)
     now = [event for event in events if resolver.attempts.of(event) == current]
@@ -57,11 +60,11 @@ def combine(scans: Iterable[LogScan]) -> LogEvidence:
         for event in now
         if isinstance(event, StackSeen)
     )
-    used = _used_lines(rows, unplaced, (*ended.current, *ended.unplaced, *ended.earlier), dumps, places, stacks)
+    used = _used_lines(rows, unplaced, (*ended.current, *ended.unplaced, *ended.earlier, *left), dumps, places, stacks)
     return LogEvidence(
         groups=rows, ends=tuple(end for end in ended.current if not end.beside), unplaced=unplaced,
         unplaced_ends=tuple(end for end in ended.unplaced if not end.beside), earlier_ends=ended.earlier,
-        handled=tuple(end for end in ended.current if end.beside), reports=reported,
+        handled=tuple(end for end in ended.current if end.beside), left=left, reports=reported,
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,
         silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),

@@ -47,6 +47,7 @@ class Recorded:
     patience: float  #: how long the ranks wait at most: their longest time-out
     asked: Mapping[int, float]  #: rank -> its newest request, by its own dump
     together: tuple[Together, ...]
+    world: int | None = None  #: number of ranks, where the default group's members are recorded and the dumps agree on them
 
     def answered(self, rank: int) -> float | None:
         """When the newest call was requested that others completed with a rank."""
@@ -78,6 +79,7 @@ def recorded(records: Records) -> Recorded | None:
     return Recorded(
         low / _SECOND, high / _SECOND, _began(records), wait / 1000 if wait else _PATIENCE,
         {rank: at / _SECOND for rank, at in asked.iter_rows() if at is not None}, tuple(_together(records)),
+        _world(records),
     )  # fmt: skip
 
 
@@ -96,6 +98,12 @@ def _began(records: Records) -> float | None:
         pace = (last - first) / (high - low) if high > low else 0.0
         found.append((first - _PAUSES * pace * low) / _SECOND)
     return min(found, default=None)  # never later than the first record that is left
+
+
+def _world(records: Records) -> int | None:
+    found = {config.ranks for config in records.configs if config.name == "0" or config.desc == "default_pg"}
+    ranks = next(iter(found)) if len(found) == 1 else ()
+    return len(ranks) if ranks and tuple(sorted(ranks)) == tuple(range(len(ranks))) else None
 
 
 def _together(records: Records) -> Iterable[Together]:

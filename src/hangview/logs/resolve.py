@@ -36,9 +36,10 @@ _UNKNOWN = Named(None, "unknown")
 class Resolver:
     """Looks up ranks and attempts over all scans."""
 
-    def __init__(self, scans: Sequence[LogScan]) -> None:
+    def __init__(self, scans: Sequence[LogScan], world: int | None = None) -> None:
         self._scans = {scan.source: scan for scan in scans}
         self._offsets = _offsets(scans)
+        self._one_node = world is not None and _one_node(scans, world)
         self._task_is_rank = _task_is_rank(scans)
         self._own = _own_files(scans)
         self._attempts = Attempts(scans)
@@ -96,7 +97,7 @@ class Resolver:
         for key in (("source", scan.source), ("tree", scan.tree), ("all", None)):
             if len(self._offsets.get(key, ())) == 1:
                 return next(iter(self._offsets[key]))
-        return None
+        return 0 if self._one_node and not self._offsets.get(("all", None)) else None
 
     def _file_rank(self, scan: LogScan) -> Named:
         if scan.path_rank is not None:
@@ -159,6 +160,20 @@ def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set
         offsets["source", scan.source] |= votes
         offsets["all", None] |= votes
     return offsets
+
+
+def _one_node(scans: Sequence[LogScan], world: int) -> bool:
+    """Whether one launcher has as many processes as there are ranks: then its local ranks are the world ranks.
+
+    Its processes are counted by the highest local rank that it names, and by their pids within one attempt.
+    """
+    found = [scan for scan in scans if any(isinstance(event, (ChildFailed, Closed)) for event in scan.events)]
+    if len(found) != 1:
+        return False
+    failed = [event for event in found[0].events if isinstance(event, ChildFailed)]
+    pids = {event.pid for event in found[0].events if isinstance(event, (ChildFailed, Closed))}
+    local = max([event.local for event in failed] + list(found[0].locals), default=-1) + 1
+    return max(local, len(pids) if len(failed) <= 1 else 0) >= world
 
 
 def _task_is_rank(scans: Sequence[LogScan]) -> bool:

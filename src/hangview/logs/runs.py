@@ -49,7 +49,7 @@ def of_this_run(scans: Iterable[LogScan], records: Records) -> LogEvidence:
         rest, found = _sorted_out(scan, times)
         kept += [rest] if rest is not None else []
         aside += [found] if found is not None else []
-    evidence = combine(kept)
+    evidence = combine(kept, times.world)
     ends = [_judged(end, times) for end in evidence.ends]
     rows = [_held_against(row, times) for row in evidence.groups]
     return replace(

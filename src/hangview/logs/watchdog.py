@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import Caught, DumpLine, Event, Fatal, GroupRef, Heartbeat, Status, TimedOut
+from hangview.logs.events import Caught, DumpLine, Event, Fatal, GroupRef, Heartbeat, Left, Status, TimedOut
 
 if TYPE_CHECKING:
     from hangview.logs.evidence import LogLine
@@ -45,6 +45,11 @@ _PATH = re.compile(r"dumping nccl trace to (?P<path>\S+)")
 _WRITTEN = re.compile(r"Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>\S+)")
 _NOT_WRITTEN = re.compile(
     r"Error opening file for writing (?:NCCLPG|Flight Recorder) debug info: (?P<path>\S+)|Future for Flight recorder dump in"
+)
+#: Of ProcessGroupNCCL's destructor: 2.6 and newer, 2.4 to 2.5.
+_LEFT = (
+    "destroy_process_group() was not called before program exit",
+    "process group has NOT been destroyed before we destruct",
 )
 _PREPARING = ("ProcessGroupNCCL preparing to dump debug info", "FlightRecorderHook: dumping trace on")
 _TC = re.compile(r"\[TC\]\[rank=(?P<rank>\d+)\]\[name=(?P<name>[^\]]*)\] ")
@@ -171,6 +176,8 @@ def _monitor(piece: Piece, line: LogLine, group: GroupRef, rest: str) -> list[Ev
         return [DumpLine(who, line, at, "first")]
     if rest.startswith(_PREPARING):
         return [DumpLine(who, line, at, "began")]
+    if any(text in rest for text in _LEFT):
+        return [Left(who, line, at)]
     for pattern, what in ((_PATH, "path"), (_WRITTEN, "finished"), (_NOT_WRITTEN, "failed")):
         found = pattern.search(rest)
         if found is not None:

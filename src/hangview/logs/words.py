@@ -101,6 +101,8 @@ def end_first(end: ProcessEnd, ranks: Sequence[int]) -> str:
         return "who sent the signal: the kernel's log and the scheduler's log of that node, the launcher's lines"
     if end.kind is EndKind.EXIT_CODE:
         return f"{rank}'s own standard error: what it raised is not in these logs"
+    if end.kind is EndKind.LEFT:
+        return f"where {rank}'s program ended: the length of its data and its loop, an early return or exit, its own output"
     if end.kind is EndKind.DEVICE:
         return f"GPU execution errors of {rank}: earlier errors of that device, the kernel's log of that node"
     if end.kind is EndKind.HEARTBEAT:
@@ -127,6 +129,8 @@ def what_happened(end: ProcessEnd, ranks: Sequence[int], current: int | None) ->
         return f"{who} raised {what}{_place(end)}{before}, {logs}"
     if end.kind in (EndKind.OOM_KILLER, EndKind.HEARTBEAT):
         return f"{who} {were} {what}"
+    if end.kind is EndKind.LEFT:
+        return f"{who} {what}, {logs}"
     return f"{who} ended by {what}" if end.kind is EndKind.SIGNAL else f"{who} ended with {what}"
 
 
@@ -145,6 +149,8 @@ def end_not_concluded(end: ProcessEnd, others: Sequence[int]) -> tuple[str, ...]
             "that a collective timed out: no watchdog time-out was printed",
             "that a rank with fewer unfinished works is behind or ahead",
         ]
+    if end.kind in (EndKind.EXIT_CODE, EndKind.LEFT) and others:
+        said.append(f"that {name_ranks((end.rank,))} skipped the call: that it is gone is known, not whether it had come")
     if end.kind is EndKind.SIGNAL and end.code == -9:
         said.append("that it ran out of memory: SIGKILL alone does not say so, the kernel's log would")
     if end.kind is EndKind.OOM_KILLER:

@@ -1,0 +1,70 @@
+"""Processes that are over, of which no line says why: an exit code in the launcher's log, or a program that came to its end.
+
+Others that wait for such a rank do so in vain. But a rank may also exit because it waited until its time-out, or because it was
+told to: it counts as where to look first only where it was the first to go, and went by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.logs.events import Left
+from hangview.logs.evidence import EndKind, ProcessEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from hangview.logs.events import Event
+    from hangview.logs.evidence import LogEvidence, LogLine
+    from hangview.logs.resolve import Resolver
+
+#: Exit codes after SIGABRT, as torchelastic and shells give them.
+_ABORTED = (-6, 134)
+_KINDS = frozenset({EndKind.EXIT_CODE, EndKind.LEFT})
+
+
+def left(events: Sequence[Event], resolver: Resolver, told: Collection[int]) -> tuple[ProcessEnd, ...]:
+    """Ranks of the current attempt whose program came to its end by their own logs. ``told``: of which more is known."""
+    found: dict[int, ProcessEnd] = {}
+    for event in events:
+        named = resolver.of(event) if isinstance(event, Left) else None
+        if named is None or named.rank is None or named.rank in told or named.rank in found:
+            continue
+        if resolver.attempts.of(event) == resolver.attempts.current:
+            found[named.rank] = ProcessEnd(
+                named.rank, "left its program without destroy_process_group()", False, False, event.line, EndKind.LEFT,
+                attempt=resolver.attempts.current, rank_from=named.how,
+            )  # fmt: skip
+    return tuple(found[rank] for rank in sorted(found))
+
+
+def is_quiet(end: ProcessEnd) -> bool:
+    """Whether it is known that a process is over, and nothing else."""
+    return end.kind in _KINDS and not end.follower
+
+
+def first_to_go(evidence: LogEvidence, end: ProcessEnd) -> bool:
+    """Whether this process is the only one that ended by itself: whatever else ended, a launcher ended it, and no time-out was
+    printed before. A program that leaves while a launcher ends the job's processes may do so because it was told to."""
+    if not is_quiet(end) or end.went_on:
+        return False
+    others = [one for one in (*evidence.ends, *evidence.unplaced_ends, *evidence.left) if one.rank != end.rank]
+    if any(not _sent(one) for one in others) or (end.kind is EndKind.LEFT and others):
+        return False
+    timed = (row.line for row in (*evidence.groups, *evidence.unplaced) if row.timed_out and row.rank != end.rank)
+    return all(_before(end.line, line) for line in timed)
+
+
+def _sent(end: ProcessEnd) -> bool:
+    """Whether a launcher ended a process by a signal. SIGABRT is how the watchdog ends its own process after a time-out."""
+    return end.follower and end.kind is EndKind.SIGNAL and end.code not in _ABORTED
+
+
+def _before(line: LogLine, other: LogLine) -> bool:
+    """Whether a line was printed before another, by clocks of one kind: without a zone, hosts are taken to have the same."""
+    one, two = line.printed.own, other.printed.own
+    if one is None or two is None or (one.zone is None) != (two.zone is None):
+        return False
+    dated = one if one.days[0][0] is not None else two
+    base = dated.moment(0.0, 0.0)
+    return one.moment(base, base) < two.moment(base, base)

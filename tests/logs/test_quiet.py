@@ -1,0 +1,142 @@
+"""Processes that are over, of which no line says why: which rank they are, and what follows."""
+
+# ruff: noqa: E501 - log lines are quoted whole
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.engine.analyse import analyse
+from hangview.incident import Kind
+from hangview.logs import LogFile, conclude, leads_of, of_this_run, scan_log
+from hangview.logs.evidence import EndKind
+from hangview.logs.recorded import recorded
+from tests.engine.support import Pg, alike, lost, rank, records
+from tests.logs.support import caught, read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hangview.logs.evidence import LogEvidence
+    from hangview.schema import Records, Source
+    from tests.engine.support import Dump
+
+HEAD = "1009 08:54:05.000000 6177 torch/distributed/elastic/multiprocessing/api.py"
+LEFT = "[rank{0}]:[W1009 08:54:05.000000000 ProcessGroupNCCL.cpp:1479] Warning: WARNING: {1} (function operator())\n"
+NEWER = "destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown"
+OLDER = "process group has NOT been destroyed before we destruct ProcessGroupNCCL. On normal program exit, the application should call destroy_process_group"
+BIG = Pg("0", "default_pg", tuple(range(8)))
+
+
+def failed(code: int, local: int) -> str:
+    return (
+        f"E{HEAD}:989] failed (exitcode: {code}) local_rank: {local} (pid: {6200 + local}) of binary: /opt/env/bin/python3.11\n"
+    )
+
+
+def closing(*locals_: int) -> str:
+    return "".join(f"W{HEAD}:1015] Sending process {6200 + local} closing signal SIGTERM\n" for local in locals_)
+
+
+def four() -> list[Dump | Source]:
+    return [*alike((0, 1, 2), "all_reduce", 42), lost(3)]
+
+
+def read(folder: Path, found: Records, **texts: str) -> LogEvidence:
+    scans = []
+    for number, (name, text) in enumerate(texts.items()):
+        path = folder / f"{name}.log"
+        path.write_text(text)
+        scans.append(scan_log(LogFile(1000 + number, path, path.name)))
+    return of_this_run(scans, found)
+
+
+def leads(folder: Path, *dumps: Dump | Source, **texts: str) -> tuple[int, ...]:
+    found = records(*dumps)
+    return analyse(found, read(folder, found, **texts), ("run",)).leads
+
+
+# -- which rank it is ----------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_ranks_is_that_of_the_default_group_where_the_dumps_agree():
+    def world(*dumps: Dump | Source) -> int | None:
+        times = recorded(records(*dumps))
+        assert times is not None
+        return times.world
+
+    assert world(*four()) == 4
+    assert world(rank(0).calls("all_reduce", 1, 3, group=BIG)) == 8
+    assert world(rank(0).calls("all_reduce", 1, 3), rank(1).calls("all_reduce", 1, 3, group=BIG)) is None
+    assert world(rank(0).calls("all_reduce", 1, 3, group=Pg("7", "tp", (0, 1)))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rank_"),
+    [
+        (failed(1, 3), 3),  # local rank 3 of a launcher, of four ranks: it has all of them
+        (closing(0, 2, 3) + failed(1, 1), 1),  # four pids
+        (closing(0) + failed(1, 1), None),  # two of four: there may be another node
+        (failed(1, 1), None),
+    ],
+)
+def test_a_local_rank_is_the_world_rank_where_one_launcher_has_all_ranks(tmp_path, text, rank_):
+    evidence = read(tmp_path, records(*four()), launcher=text)
+    own = [end for end in (*evidence.ends, *evidence.unplaced_ends) if end.kind is EndKind.EXIT_CODE]
+    assert [end.rank for end in own] == [-1 if rank_ is None else rank_]
+
+
+def test_two_launchers_or_more_ranks_leave_it_open(tmp_path):
+    two = read(tmp_path, records(*four()), launcher_0=failed(1, 3), launcher_1=closing(0, 1, 2, 3))
+    assert [end.kind for end in two.ends] == []
+    big = records(*alike(range(7), "all_reduce", 42, group=BIG), lost(7))
+    assert read(tmp_path, big, launcher=failed(1, 3)).ends == ()
+
+
+def test_without_dumps_a_local_rank_is_no_world_rank(tmp_path):
+    assert read_text(tmp_path, launcher_log=failed(1, 3)).ends == ()
+
+
+# -- what follows --------------------------------------------------------------------------------------------------------
+
+
+def test_the_process_that_a_launcher_saw_fail_first_is_the_one_that_others_wait_for(tmp_path):
+    assert leads(tmp_path, *four(), launcher=closing(0, 1, 2) + failed(1, 3)) == (3,)
+    assert leads(tmp_path, *four(), launcher=failed(-9, 3)) == (3,)
+
+
+def test_what_the_launcher_ended_names_nobody(tmp_path):
+    assert leads(tmp_path, *four(), launcher=closing(3, 1, 2) + failed(-6, 0)) == ()
+
+
+@pytest.mark.parametrize("text", [NEWER, OLDER])
+def test_a_program_that_came_to_its_end_while_others_wait(tmp_path, text):
+    found = records(*four())
+    incident = analyse(found, read(tmp_path, found, rank_3=LEFT.format(3, text)), ("run",))
+    assert incident.leads == (3,)
+    [finding] = [one for one in incident.findings if one.kind is Kind.PROCESS_ENDED]
+    assert finding.summary.startswith("rank 3 left its program without destroy_process_group(), by its log; ranks 0-2 wait in")
+
+
+def test_a_program_that_ends_after_its_own_time_out_or_exception_is_not_said_to_have_left(tmp_path):
+    evidence = read_text(tmp_path, job_log=caught(3, 42) + LEFT.format(3, NEWER))
+    assert evidence.left == ()
+    raised = 'Traceback (most recent call last):\n  File "/srv/a.py", line 1, in load\n    x\nKeyboardInterrupt\n'
+    assert read_text(tmp_path, rank_3_log=raised + LEFT.format(3, NEWER)).left == ()
+
+
+def test_a_healthy_job_whose_programs_all_end_so_names_nobody(tmp_path):
+    text = "".join(LEFT.format(n, NEWER) for n in range(4))
+    evidence = read_text(tmp_path, job_log=text)
+    assert [end.rank for end in evidence.left] == [0, 1, 2, 3]
+    assert conclude(evidence) == ()
+    assert conclude(read_text(tmp_path, job_log=LEFT.format(0, NEWER))) == ()
+    assert leads(tmp_path, *four(), job=text) == ()
+
+
+def test_by_logs_alone_it_is_a_line(tmp_path):
+    found = conclude(read_text(tmp_path, job_log="".join(caught(n, 42) for n in range(3)) + LEFT.format(3, NEWER)))
+    assert leads_of(found) == ()
+    assert any("rank 3 left its program" in line.text for line in found[0].evidence)
