@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.logs import ends, facts, positions, quiet, reports
@@ -9,6 +10,7 @@ from hangview.logs.events import CommInit, Hidden, Said, StackSeen
 from hangview.logs.evidence import EndKind, LogEvidence, LogRead, OutsideStack
 from hangview.logs.resolve import Resolver
 from hangview.logs.scan import scan_log
+from hangview.logs.zones import long_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -49,6 +51,7 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     rows, unplaced = positions.collect(events, resolver)
     reported = reports.collect(events, resolver)
     ended = ends.collect(events, resolver, {row.rank: wait_of(row) for row in rows if row.timed_out}, reported)
+    ended = replace(ended, current=long_before(ended.current, rows))
     waited = {row.rank for row in rows if row.timed_out}
     left = quiet.left(events, resolver, waited | {end.rank for end in ended.current})
     dumps = facts.collect_dumps(events, resolver)

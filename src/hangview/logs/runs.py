@@ -14,6 +14,7 @@ from hangview.logs.evidence import Aside, LogEvidence
 from hangview.logs.reading import combine
 from hangview.logs.recorded import recorded
 from hangview.logs.times import span
+from hangview.logs.zones import ahead
 from hangview.text import count
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def of_this_run(scans: Iterable[LogScan], records: Records) -> LogEvidence:
         kept += [rest] if rest is not None else []
         aside += [found] if found is not None else []
     evidence = combine(kept, times.world)
-    ends = [_judged(end, times) for end in evidence.ends]
+    east = ahead(kept, records, times.first, times.last)
+    ends = [_judged(end, times, east) for end in evidence.ends]
     rows = [_held_against(row, times) for row in evidence.groups]
     return replace(
         evidence,
@@ -138,13 +140,16 @@ def _held_against(row: GroupByLog, times: Recorded) -> GroupByLog:
     return replace(row, outrun=reached) if reached is not None and newest is not None and newest < reached else row
 
 
-def _judged(end: ProcessEnd, times: Recorded) -> ProcessEnd:
-    """An end, marked where its rank went on afterwards: by requests in its own dump, or calls that others completed with it."""
+def _judged(end: ProcessEnd, times: Recorded, east: float | None) -> ProcessEnd:
+    """An end, marked where its rank went on afterwards: by requests in its own dump, or calls that others completed with it.
+
+    ``east``: how far clocks that print no zone are ahead of UTC, where a line beside the dumps fixes it.
+    """
     stamp = end.line.printed.own or end.line.printed.after
     if stamp is None:
         return end
-    zone = ZONES if stamp.zone is None else 0.0
-    at = stamp.moment(times.first, times.last) + zone
+    unknown = 0.0 if stamp.zone is not None else ZONES if east is None else -east
+    at = stamp.moment(times.first, times.last) + unknown
     own, others = times.asked.get(end.rank), times.answered(end.rank)
     if own is not None and own > at + _SAME_HOST:
         return replace(end, lived=f"it requested calls until {span(own, own)}, after that")
