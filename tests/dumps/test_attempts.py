@@ -128,15 +128,6 @@ def test_a_file_that_the_start_before_left_twenty_minutes_ago(tmp_path):
     assert "older than the newer start" in reason(found, "rank_3")
 
 
-def test_files_that_went_further_twenty_minutes_ago_are_no_clocks(tmp_path):
-    """At the same pace, call by call, as a clock that is behind: but they finished calls that the others never came to."""
-    for rank in range(6):
-        old = rank >= 2
-        made = calls(30, at=START - 20 * MINUTE) if old else calls(20, open_last=rank == 0)
-        write(tmp_path / f"rank_{rank}", dump(made, config(default_pg=range(6))))
-    assert starts(records(tmp_path)) == [(1, (2, 3, 4, 5), False), (2, (0, 1), True)]
-
-
 def test_a_straggler_of_minutes_is_no_other_start(tmp_path):
     """Rank 3 stopped at 20; the others were asked for more by groups without it, for ten minutes."""
     groups = config(default_pg=range(4), rest=[0, 1, 2])

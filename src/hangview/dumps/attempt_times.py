@@ -23,8 +23,6 @@ SKEW = 90 * 60 * 1_000_000_000
 NEAR = 5 * 60 * 1_000_000_000
 #: How far the times of the calls that two files share may be from one constant difference, and it be a clock's.
 FIT = 2 * 1_000_000_000
-#: A file that has so many more finished calls than the newer ones was not written in their run, whatever its clock.
-FURTHER = 2
 _DEFAULT_TIMEOUT_MS = 600_000
 
 
@@ -170,29 +168,29 @@ def _without_leftovers(dumps: list[Dump], calls: pl.DataFrame) -> list[list[Dump
     """Take out dumps that the start before left behind: who did not dump again has its old file.
 
     Each call that such a file shares with the newest ones was over in it long before these requested it. So it would be where a
-    host's clock is behind; but then by the same at every call, and without further calls that the others have not come to.
+    host's clock is behind; but then by the same at every call.
     """
     parts = _components(dumps, calls, NEAR)
     newest = max(parts, key=rating)
-    now = _by_call(calls, newest)
-    left = [part for part in parts if part is not newest and not _one_run(_by_call(calls, part), now)]
+    now = _of(newest, calls)
+    left = [part for part in parts if part is not newest and not _one_run(_of(part, calls), now)]
     gone = {dump.source for part in left for dump in part}
     return [[dump for dump in dumps if dump.source not in gone], *left]
 
 
-def _by_call(calls: pl.DataFrame, part: list[Dump]) -> pl.DataFrame:
-    """group, seq, and when the last of these dumps requested and completed the call."""
-    mine = calls.filter(pl.col("source").is_in([dump.source for dump in part]))
-    return mine.group_by("group", "seq").agg(pl.col("begin").max(), pl.col("done").max())
+def _of(part: list[Dump], calls: pl.DataFrame) -> pl.DataFrame:
+    return calls.filter(pl.col("source").is_in([dump.source for dump in part]))
 
 
 def _one_run(older: pl.DataFrame, newer: pl.DataFrame) -> bool:
-    """Whether calls far apart in time are one run's all the same, on hosts whose clocks differ."""
-    both = older.join(newer, on=["group", "seq"], suffix="_newer")
-    off = both.select(off=pl.coalesce(pl.col("done_newer") - pl.col("done"), pl.col("begin_newer") - pl.col("begin")))["off"]
-    if off.is_empty():
-        return True  # nothing separates them
-    low, high = off.quantile(0.1, "lower"), off.quantile(0.9, "higher")
-    reach = (frame.group_by("group").agg(pl.col("seq").max().cast(pl.Int64)) for frame in (older, newer))
-    ahead = next(reach).join(next(reach), on="group", suffix="_newer").filter(pl.col("seq") >= pl.col("seq_newer") + FURTHER)
-    return high is not None and low is not None and high - low <= FIT and ahead.is_empty()
+    """Whether calls far apart in time are one run's all the same, on hosts whose clocks differ. True where they share none."""
+    call = ["group", "seq"]
+    one = older.join(newer, on=call, how="semi").group_by("source").len().sort("len", "source", descending=[True, False])
+    if one.is_empty():
+        return True
+    both = older.filter(pl.col("source") == one["source"][0]).join(newer, on=call, suffix="_newer")
+    off = pl.coalesce(pl.col("done_newer") - pl.col("done"), pl.col("begin_newer") - pl.col("begin"))
+    # Every host has a clock of its own: two files are compared, those that have most calls in common.
+    pairs = both.group_by("source_newer").agg(pl.len(), spread=off.quantile(0.9, "higher") - off.quantile(0.1, "lower"))
+    spread: int = pairs.sort("len", "source_newer", descending=[True, False])["spread"][0]
+    return spread <= FIT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from hangview.engine import calls as calls_room
 from hangview.engine import (
     callsites,
     clocks,
+    contradicted,
     findings,
     groups,
     overwritten,
@@ -94,9 +96,11 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
             of_groups = judge.groups_by_log(logs)
             found = judge.conclude(logs, of_groups)
             known = bylog.fill(windows.blank(records, of_groups), of_groups, logs, frozenset())
-    found = findings.ordered(found)
+    unclear = contradicted.contradicted(records, grouping.groups, judged, known, names)
+    found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)
-    if verdict is Verdict.NO_HANG and _open_behind(grouping, entries):
+    coverage = _coverage(records, of_groups, grouping.world, logs)
+    if verdict is Verdict.NO_HANG and (unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known)):
         verdict = Verdict.NOT_ENOUGH_EVIDENCE
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     return Incident(
@@ -104,7 +108,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         verdict=verdict,
         leads=judge.leads_of(found) if alone else findings.leads(found),
         findings=found,
-        coverage=replace(_coverage(records, of_groups, grouping.world, logs), unrecorded=unrecorded.limits(left_out, verdict)),
+        coverage=replace(coverage, unrecorded=unrecorded.limits(left_out, verdict)),
         groups=of_groups,
         lanes=lanes,
         waits=_waits(graph),
@@ -154,6 +158,12 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: Sequence[F
 def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:
     """Whether calls are open, and a rank is not known to be in the generation of a group that others are in."""
     return bool(grouping.behind) and bool(entries["reading"].is_in(readings.OPEN).any())
+
+
+def _nothing_beside(coverage: Coverage, known: Windows) -> bool:
+    """Whether no two ranks of a group left records to be set beside each other: what is compared with nothing shows nothing."""
+    told = Counter(window.group for window in known.values() if window.source is not None and window.newest is not None)
+    return len(coverage.expected) > 1 and max(told.values(), default=0) < 2
 
 
 def _coverage(records: Records, found: tuple[Group, ...], world: frozenset[int], logs: LogEvidence | None) -> Coverage:
@@ -215,7 +225,7 @@ def _waits(graph: Graph) -> tuple[Wait, ...]:
 def _unseen(group: Group, known: Windows) -> str:
     """Why a group cannot be called agreed although nothing differs: members of which nothing tells."""
     blind = [r for r in group.ranks if (group.id, r) in known and known[group.id, r].newest is None]
-    return f"no usable record of {name_ranks(blind)}" if blind else ""
+    return f"no usable record of {name_ranks(blind, 12)}" if blind else ""
 
 
 def _unseen_ends(lane: P2PLane, known: Windows) -> str:
@@ -225,7 +235,7 @@ def _unseen_ends(lane: P2PLane, known: Windows) -> str:
         window = known.get((lane.group, end.rank))
         if not end.count and window is not None and window.blind:
             blind.add(end.rank)
-    return f"no usable record of {name_ranks(blind)}" if blind else ""
+    return f"no usable record of {name_ranks(blind, 12)}" if blind else ""
 
 
 def _lanes(
