@@ -88,6 +88,25 @@ def test_a_local_rank_is_the_world_rank_where_one_launcher_has_all_ranks(tmp_pat
     assert [end.rank for end in own] == [-1 if rank_ is None else rank_]
 
 
+def test_folders_of_local_ranks_are_those_of_ranks_where_one_launcher_has_all(tmp_path):
+    """Before torch 2.3 a traceback bears no rank."""
+    raised = 'Traceback (most recent call last):\n  File "/srv/a.py", line 1, in load\n    x\nOSError: shard 3\n'
+
+    def of(found: Records, *names: str) -> list[int]:
+        scans = []
+        for number, name in enumerate(names):
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(raised if "/3/" in name else "")
+            scans.append(scan_log(LogFile(1000 + number, path, name)))
+        return [end.rank for end in of_this_run(scans, found).ends]
+
+    one = [f"job_a1/attempt_0/{local}/stderr.log" for local in range(4)]
+    assert of(records(*four()), *one) == [3]
+    assert of(records(*alike(range(7), "all_reduce", 42, group=BIG), lost(7)), *one) == []
+    assert of(records(*four()), *one, "job_b2/attempt_0/0/stderr.log") == []
+
+
 def test_two_launchers_or_more_ranks_leave_it_open(tmp_path):
     two = read(tmp_path, records(*four()), launcher_0=failed(1, 3), launcher_1=closing(0, 1, 2, 3))
     assert [end.kind for end in two.ends] == []

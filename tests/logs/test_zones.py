@@ -104,9 +104,12 @@ def test_an_exception_near_the_last_call_counts(tmp_path):
     assert [end.type for end in evidence.ends] == ["OSError"]
 
 
-def test_an_ordinary_line_before_it_tells_no_time(tmp_path):
+@pytest.mark.parametrize(
+    "before", ["INFO step 40", "WARNING torch: this setting will be dropped in 3.0", "validation error 0.12"]
+)
+def test_an_ordinary_line_before_it_tells_no_time(tmp_path, before):
     """It may be hours older than the exception."""
-    text = "2025-10-09 18:10:00,221 INFO step 40\n" + RAISED
+    text = f"2025-10-09 18:10:00,221 {before}\n" + RAISED
     evidence = read(tmp_path, rank_0=caught(0, "1009 23:03:23"), rank_3=text)
     assert [end.type for end in evidence.ends] == ["OSError"]
 

@@ -48,15 +48,18 @@ _OUTERMOST: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         "it is of the thread that pins memory, by its first frame",
     ),
 )
-#: A logger's line that a traceback belongs to, in front of it; ordinary lines may be hours older than an uncaught exception.
-_LOGGED = re.compile(r"\b(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL|EXCEPTION)\b")
-_FRONT = 120
+#: A logger's line that a traceback belongs to, in front of it. Other lines may be hours older than an uncaught exception: what
+#: most ranks print at all are warnings at their start.
+_LOGGED = re.compile(
+    r"\b(?:ERROR|CRITICAL|FATAL|EXCEPTION)\b"
+    r"|\bWARN(?:ING)?\b.*\b(?i:fail(?:ed|ure|s)?|error|exception|raised|caught|retry(?:ing)?|attempt|could not|cannot|unable)\b"
+)
 #: Lines that may lie between a header and its traceback, of others or empty.
 _BETWEEN = 2
 _BETWEEN_LABELLED = 50
 
 
-_KEPT = 400
+_KEPT = 300
 
 
 class LastLines:
@@ -74,7 +77,7 @@ class LastLines:
         number, text = self._lines.get(process, (0, ""))
         if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
             return "", None
-        return no_end(text), number if _LOGGED.search(text, 0, _FRONT) is not None else None
+        return no_end(text), number if _LOGGED.search(text) is not None else None
 
 
 def no_end(before: str) -> str:

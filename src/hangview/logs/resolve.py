@@ -165,8 +165,11 @@ def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set
 def _one_node(scans: Sequence[LogScan], world: int) -> bool:
     """Whether one launcher has as many processes as there are ranks: then its local ranks are the world ranks.
 
-    Its processes are counted by the highest local rank that it names, and by their pids within one attempt.
+    Its processes are counted by the highest local rank that it names or has a folder of, and by their pids within one attempt.
     """
+    folders = {(scan.tree, scan.path_local) for scan in scans if scan.path_local is not None}
+    if len({tree for tree, _ in folders}) == 1 and max(local for _, local in folders) + 1 >= world:
+        return True
     found = [scan for scan in scans if any(isinstance(event, (ChildFailed, Closed)) for event in scan.events)]
     if len(found) != 1:
         return False
