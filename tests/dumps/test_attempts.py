@@ -4,7 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hangview.dumps.assemble import assemble
+from hangview.dumps.find import find
 from hangview.dumps.names import BadOptionError
+from hangview.dumps.read import read_file
+from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
 from tests.dumps.job import (
     HOUR,
     SECOND,
@@ -276,3 +280,12 @@ def test_nothing_at_all(tmp_path):
     assert found.attempts == ()
     assert found.sources == ()
     assert records(tmp_path, attempt=3).attempts == ()  # nothing was found to choose from
+
+
+def test_a_folder_that_may_not_be_read_keeps_its_number(tmp_path):
+    write(tmp_path / "attempt_0/rank_0", plain(2))
+    listing = [Source("attempt_1", SourceKind.OTHER, SourceStatus.UNREADABLE, "Permission denied")]
+    options = ReadOptions()
+    found = find([str(tmp_path)], options)
+    files = [result for one in found.dumps for result in read_file(one, options.limits)]
+    assert [source.attempt for source in assemble(files, listing, options).sources] == [0, 1]

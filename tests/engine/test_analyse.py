@@ -326,3 +326,20 @@ def test_a_lane_of_which_one_end_left_no_dump_is_not_called_agreed():
 def test_nor_is_one_whose_end_stands_in_a_file_that_was_cut():
     made = look(rank(0).recv(1, 1), rank(1).cut())
     assert [lane.judged for lane in made.lanes if lane.lane != COLLECTIVE] == [False]
+
+
+def test_one_dump_of_several_agrees_with_nothing():
+    """The rank that the others wait for has nothing open, and is alone: that shows neither a hang nor that there is none."""
+    incident = look(rank(3).calls("all_reduce", 1, 41))
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
+    assert incident.findings == ()
+
+
+def test_ranks_of_different_groups_agree_with_nothing_either():
+    left, right = Pg("1", "left", (0, 1)), Pg("2", "right", (2, 3))
+    incident = look(rank(0).calls("all_reduce", 1, 4, group=left), rank(3).calls("all_reduce", 1, 4, group=right))
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
+
+
+def test_a_job_of_one_rank_is_whole():
+    assert look(rank(0).calls("all_reduce", 1, 4, group=Pg("0", "default_pg", (0,)))).verdict is Verdict.NO_HANG

@@ -48,7 +48,11 @@ def assemble(files: Sequence[FileRead], others: Sequence[Source], options: ReadO
     files, listed = out_of_packs(files)
     rest = sorted((*others, *listed), key=lambda source: natural(source.path))
     logs = [replace(source, attempt=attempt_of(source.path)) for source in rest if source.kind is SourceKind.LOG]
-    rest = [source for source in rest if source.kind is not SourceKind.LOG]
+    rest = [
+        replace(source, attempt=attempt_of(source.path)) if source.status is SourceStatus.UNREADABLE else source
+        for source in rest
+        if source.kind is not SourceKind.LOG
+    ]
     files = sorted(files, key=lambda file: natural(file.found.shown))
     replica, places = place_files(files, options)
     sources, places = _without_local_numbers(sources_of(places, replica), places)

@@ -98,10 +98,33 @@ def attempt_lines(incident: Incident) -> list[str]:
     ]
 
 
+def newer_unread(incident: Incident) -> tuple[Source, ...]:
+    """What could not be read of attempts newer than the one shown, and of which nothing could: by their folders' numbers."""
+    shown = next((attempt.attempt for attempt in incident.records.attempts if attempt.current), None)
+    known = {attempt.attempt for attempt in incident.records.attempts}
+    if shown is None:
+        return ()
+    trouble = (s for s in incident.records.sources if s.kind is not SourceKind.LOG and s.reason and s.attempt is not None)
+    return tuple(s for s in trouble if s.attempt not in known and (s.attempt or 0) > shown)
+
+
+def newer_unread_line(incident: Incident) -> str:
+    """``"attempt 1 could not be read (attempt_1: Permission denied): attempt 0 is shown"``; "" where there is none."""
+    unread = newer_unread(incident)
+    if not unread:
+        return ""
+    numbers = sorted({source.attempt for source in unread if source.attempt is not None})
+    shown = next(attempt.attempt for attempt in incident.records.attempts if attempt.current)
+    first = f"{escape(unread[0].path)}: {escape((unread[0].reason or '').partition('; folder of')[0])}"
+    more = f" and {count(len(unread) - 1, 'more file')}" if len(unread) > 1 else ""
+    return f"attempt {fold_ranks(numbers)} could not be read ({first}{more}): attempt {shown} is shown, an older one"
+
+
 def mixed_lines(incident: Incident) -> list[str]:
     """That files of several starts of the job, of several worlds, or several of one rank were found: belongs to the first lines
     of an answer, for who gave two folders by mistake must not read the one's answer as the other's."""
-    lines = []
+    unread = newer_unread_line(incident)
+    lines = [unread] if unread else []
     attempts = incident.records.attempts
     shown = [attempt.attempt for attempt in attempts if attempt.current]
     if len(attempts) > 1 and shown:

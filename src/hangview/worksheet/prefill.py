@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Kind, Role
 from hangview.producers import Completion, producer_of
-from hangview.report.coverage import at_least, of_ranks
+from hangview.report.coverage import at_least, newer_unread_line, of_ranks
 from hangview.schema import SourceStatus
 from hangview.text import count, escape
 from hangview.worksheet import evidence
@@ -101,10 +101,12 @@ def _evidence(incident: Incident) -> Lines:
 def _attempt(incident: Incident) -> Lines:
     attempts = incident.records.attempts
     current = next((attempt for attempt in attempts if attempt.current), None)
-    if current is None or len(attempts) < 2:
+    unread = newer_unread_line(incident)
+    if current is None or (len(attempts) < 2 and not unread):
         return ()
     reason = f": {escape(current.reason)}" if current.reason else ""
-    return (Prefilled(f"{current.attempt}, one of {len(attempts)} among the files{reason}", "the files and their times"),)
+    among = f"one of {len(attempts)} among the files{reason}" if len(attempts) > 1 else "the only one that could be read"
+    return (Prefilled(f"{current.attempt}, {among}{f'; {unread}' if unread else ''}", "the files and their times"),)
 
 
 def _backend(incident: Incident) -> Lines:

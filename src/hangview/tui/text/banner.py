@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
-from hangview.report.coverage import at_least, no_hang, producers, several_files, still_open
+from hangview.report.coverage import at_least, newer_unread, no_hang, producers, several_files, still_open
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -39,6 +39,8 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
         current = [attempt for attempt in incident.records.attempts if attempt.current]
         if len(incident.records.attempts) > 1 and current:
             parts["attempt"] = f"attempt {current[0].attempt}, {len(incident.records.attempts) - 1:,} left out"
+        if newer_unread(incident):
+            parts["attempt"] = f"attempt {current[0].attempt}, a newer one could not be read"
         least = at_least(incident)
         of = f"{least}+" if least else str(len(incident.coverage.expected))  # ranks that no file names exist all the same
         parts["dumps"] = f"dumps {len(incident.coverage.read)}/{of}"
