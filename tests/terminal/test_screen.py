@@ -282,3 +282,27 @@ def test_suspending_gives_the_shell_back_and_the_screen_comes_again():
         assert b"\x1b[?1049h" in terminal.raw[before:]
         terminal.press("q")
         terminal.wait_for(lambda: b"code 1" in terminal.raw)
+
+
+@pytest.mark.parametrize("key", ["4", "\t"])
+def test_a_key_before_the_first_screen(key):
+    with Terminal([*RUN, HANG]) as terminal:
+        terminal.wait_for(lambda: b"\x1b[?1049h" in terminal.raw)
+        terminal.press(key)
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press("\x11")
+        assert terminal.finish() == 1
+        assert b"internal error" not in terminal.raw
+
+
+def test_bytes_of_another_encoding_are_passed_over():
+    with Terminal([*RUN, HANG]) as terminal:
+        terminal.wait_for(lambda: answered(terminal))
+        terminal.press(b"\xfc")
+        terminal.press(b"\xe4")
+        terminal.press("4")
+        terminal.wait_for("findings · ")
+        terminal.press("\x11")
+        assert terminal.finish() == 1
+        assert terminal.restored()
+        assert b"Traceback" not in terminal.raw

@@ -69,7 +69,7 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         self._looker: Looker | None = None
         self._first = incident
         self._memory = memory
-        self._tour = Tour() if ui.tour else None
+        self._tour: Tour | None = None  #: once there is something to lead through
         self._step_begins = False  #: the key that the tour waited for was pressed, and what it shows was not looked at yet
         self._touched = False  #: a key was pressed
         self._progress = ""
@@ -98,7 +98,8 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             self._memory.recall(incident, self.post_message)
 
     def _begin_tour(self) -> None:
-        if self._tour is not None:
+        if self.main.ui.tour:
+            self._tour = Tour()
             self.main.show_tour(self._tour.words(self.live))
             self._step_begins = True
             self.call_after_refresh(self._see_tour)

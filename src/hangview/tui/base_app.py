@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
-from textual.events import Key, MouseDown, Paste, Resize
+from textual.events import Key, Mount, MouseDown, Paste, Resize
 from textual.widgets import Input, TextArea
 
 from hangview.text import count
@@ -119,6 +119,10 @@ class BaseApp(App[int], inherit_bindings=False):
                 return
         await super().on_event(event)
         await self._ahead.came_back(event)
+        if isinstance(event, Mount):
+            # textual starts the first screen and goes on without it. What is read and typed meanwhile waits in the app's queue
+            # until there are panes to show it in.
+            await self.screen._mounted_event.wait()
 
     async def _hand_on(self, event: Key | Paste) -> None:
         """To what it is bound to, or to who has the focus; the first key after the terminal had lost it brings it back."""
@@ -186,6 +190,10 @@ class BaseApp(App[int], inherit_bindings=False):
         self._ended = True
         self.close()
         self._close_messages_no_wait()
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """textual's word for a fault that it would put on the screen: the same end as any other."""
+        self._handle_exception(RuntimeError(" ".join(each for each in renderables if isinstance(each, str))))
 
     @property
     def fault(self) -> BaseException | None:

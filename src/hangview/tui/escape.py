@@ -14,7 +14,6 @@ import re
 from typing import TYPE_CHECKING
 
 from textual._xterm_parser import XTermParser
-from textual.drivers import linux_driver
 from textual.events import Key, Paste
 
 if TYPE_CHECKING:
@@ -74,8 +73,3 @@ class EscapeParser(XTermParser):
             yield from super()._sequence_to_key_events(sequence[-1])
         else:
             yield from super()._sequence_to_key_events(sequence)
-
-
-def install() -> None:
-    """Let textual's driver read keys so from now on; it names its parser in a module and offers no other way."""
-    setattr(linux_driver, "XTermParser", EscapeParser)  # noqa: B010 - mypy: it is not the module's to export

@@ -10,9 +10,8 @@ from hangview.cli_errors import Exit, narrate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, TextIO
+    from typing import TextIO
 
-    from textual.app import App
     from textual.driver import Driver
 
     from hangview.schema import ReadOptions
@@ -59,7 +58,7 @@ def answer_soon() -> None:
 class Drawing(TypedDict):
     """How an app draws on this terminal."""
 
-    driver: type[Driver] | None
+    driver: type[Driver]
     ascii_only: bool
     colours: bool
 
@@ -77,33 +76,28 @@ def drawing_for(ui: UiOptions) -> Drawing:
 
 def run_app(app: BaseApp, ui: UiOptions) -> int:
     """Run it to its end; the exit code. A fault of ours is raised, last words are said on stderr."""
-    from hangview.tui import escape
+    from hangview.tui import driver
 
-    escape.install()
+    driver.install()
     code = app.run(mouse=ui.mouse)
     if app.fault is not None:
         raise app.fault
+    if code is None:  # 0 would promise that no hang was found
+        raise RuntimeError("the screen ended, and nothing had ended it")
     if app.last_words:
         narrate(app.last_words)
-    return code if code is not None else app.return_code or 0
+    return code
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def drawing_driver() -> type[Driver] | None:
-    """A driver that draws on stdout where stderr goes elsewhere (``2>file``), None for textual's own, which draws on stderr."""
-    if _is_terminal(sys.__stderr__):
-        return None
-    from textual.drivers.linux_driver import LinuxDriver
+def drawing_driver() -> type[Driver]:
+    """A driver that draws on stderr, as textual's own does, or on stdout where stderr goes elsewhere (``2>file``)."""
+    from hangview.tui.driver import OnStdout, SteadyDriver
 
-    class OnStdout(LinuxDriver):
-        def __init__(self, app: App[object], **options: Any) -> None:
-            super().__init__(app, **options)
-            self._file = sys.__stdout__
-
-    return OnStdout
+    return SteadyDriver if _is_terminal(sys.__stderr__) else OnStdout
 
 
 def no_screen(environ: Mapping[str, str]) -> str:
