@@ -37,6 +37,7 @@ FAILURES: Mapping[str, str] = {
     "editor_file": "no temporary file for the editor: {why}",
     "editor_start": "{command} cannot be started: {why}",
     "editor_ended": "{command} ended with {code}; what it wrote is in {path}",
+    "editor_gave_up": "{command} ended with {code}; the field is as it was",
     "editor_left": "what {command} left in {path} cannot be read",
 }
 

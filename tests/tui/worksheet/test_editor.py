@@ -49,6 +49,16 @@ def test_an_editor_that_fails_keeps_what_it_wrote(editor, tmp_path: Path) -> Non
     assert left.read_text() == "written\n"
 
 
+def test_an_editor_that_gives_up_leaves_nothing_behind(editor, tmp_path: Path) -> None:
+    editor("exit 1")
+    with pytest.raises(EditorError, match="ended with 1; the field is as it was"):
+        edit("typed\n")
+    editor('rm "$2"; exit 1')
+    with pytest.raises(EditorError, match="ended with 1; the field is as it was"):
+        edit("typed")
+    assert list(tmp_path.glob("*.md")) == []
+
+
 def test_an_editor_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "/nowhere/editor")
     with pytest.raises(EditorError, match="/nowhere/editor cannot be started"):

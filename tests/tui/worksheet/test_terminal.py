@@ -161,3 +161,22 @@ def test_sections_fields_and_texts_in_one_write(desk: Desk) -> None:
     assert draft is not None
     typed = [[field.typed for field in section.fields if field.typed] for section in draft.sheet.sections]
     assert typed == [[f"sq note {number}"] for number in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("editor", "said"), [("/nonexistent/ed", "/nonexistent/ed cannot be started"), ("false", "false ended with 1")]
+)
+def test_an_editor_that_fails_gives_the_field_back(desk: Desk, editor: str, said: str) -> None:
+    """The screen is drawn again, keys go into the field, and what was typed is there."""
+    with desk.terminal(EDITOR=editor, VISUAL="", TMPDIR=str(desk.folder.parent)) as terminal:
+        open_worksheet(terminal)
+        type_into_it(terminal, RUN_ID)
+        terminal.press(b"\x1bOS")  # F4
+        terminal.wait_for(lambda: "the editor failed: " in terminal.text() and said in terminal.text())
+        assert RUN_ID in terminal.text()
+        terminal.press("-again")
+        terminal.wait_for(f"{RUN_ID}-again")
+        terminal.press("\x11")
+        assert terminal.finish() == 1
+        assert terminal.restored()
+    assert list(desk.folder.parent.glob("hangview-*.md")) == []

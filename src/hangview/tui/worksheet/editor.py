@@ -35,7 +35,8 @@ def editor_command() -> list[str]:
 def edit(text: str) -> str:
     """What the editor leaves of ``text``; the line end that editors add is taken off again. Raises EditorError.
 
-    The terminal has to be free for it. A text that the editor left behind when it failed stays where it is and is named.
+    The terminal has to be free for it. Where the editor failed, what it wrote until then stays in its file, which is named; a
+    text that it left as it was is in the field still, and its file is removed.
     """
     command = editor_command()
     try:
@@ -51,6 +52,9 @@ def edit(text: str) -> str:
     except OSError as error:
         path.unlink(missing_ok=True)
         raise EditorError(Said("editor_start", command=command[0], why=error.strerror)) from error
+    if code and _holds(path, text):
+        path.unlink(missing_ok=True)
+        raise EditorError(Said("editor_gave_up", command=command[0], code=code))
     if code:
         raise EditorError(Said("editor_ended", command=command[0], code=code, path=path))
     try:
@@ -59,3 +63,13 @@ def edit(text: str) -> str:
         raise EditorError(Said("editor_left", command=command[0], path=path)) from error
     path.unlink(missing_ok=True)
     return after if text.endswith("\n") else after.removesuffix("\n")
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Whether the file is as it was handed over, or has gone."""
+    try:
+        return path.read_bytes() == text.encode()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False

@@ -39,6 +39,7 @@ FAILURES: Mapping[str, Mapping[str, str]] = {
         "editor_file": "편집기에 줄 임시 파일을 만들지 못했다: {why}",
         "editor_start": "{command} 를 시작하지 못했다: {why}",
         "editor_ended": "{command} 가 {code} 로 끝났다; 쓴 것은 {path} 에 있다",
+        "editor_gave_up": "{command} 가 {code} 로 끝났다; 칸은 그대로이다",
         "editor_left": "{command} 가 {path} 에 남긴 것을 읽지 못했다",
     }
 }

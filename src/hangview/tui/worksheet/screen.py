@@ -359,14 +359,19 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
             return
         self._flush_soon()
         field = self.session.sheet[at.key]
+        edited: str | EditorError
         try:
             with self.app.suspend():
-                text = edit(field.value if at.kind is FieldKind.LINE else field.typed)
-        except EditorError as error:
-            self.say(self.words.tell(error.said))
+                try:  # inside, for textual does not take the terminal back when something is raised through it
+                    edited = edit(field.value if at.kind is FieldKind.LINE else field.typed)
+                except EditorError as error:
+                    edited = error
         except SuspendNotSupported:
             self.say(self.words("no_editor_here"))
+            return
+        if isinstance(edited, EditorError):
+            self.say(self.words("editor_failed", why=self.words.tell(edited.said)))
         else:
-            self.session.type(field.key, text)
+            self.session.type(field.key, edited)
             self._show()
             self._keep_now()
