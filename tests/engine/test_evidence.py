@@ -6,7 +6,7 @@ import pytest
 
 from hangview.engine.evidence import Telling, user_frame
 from hangview.schema import StackFrame
-from tests.engine.support import OPEN, WORLD, Pg, alike, look, rank, stack, steps
+from tests.engine.support import OPEN, STARTED, WORLD, Pg, alike, look, rank, stack, steps
 
 COLLECTIVE = "collective"
 
@@ -46,6 +46,19 @@ def test_eight_ranks_have_a_line_each_and_the_rest_one_together():
     assert len([t for t in texts if t.startswith("rank ")]) == 16
     assert "and 12 more of the same kind: ranks 8-19" in texts
     assert "and 12 more of the same kind: ranks 28-39" in texts
+
+
+def test_who_is_said_to_be_of_the_same_kind_is():
+    """Ten started it, four only requested it, and of one the counters alone tell."""
+    world = Pg("0", "default_pg", tuple(range(16)))
+    dumps = [rank(r).calls("all_reduce", 1, 3, group=world).call("all_reduce", 4, STARTED, group=world) for r in range(10)]
+    dumps += alike(range(10, 14), "all_reduce", 4, group=world)
+    dumps.append(rank(14).knows(world).counts(4, 3, group=world).cut())
+    (finding, *_) = look(*dumps, rank(15).calls("all_reduce", 1, 3, group=world)).findings
+    texts = [line.text for line in finding.evidence]
+    assert "and 6 more of the same kind: ranks 4-9" in texts
+    assert [t.partition(":")[0] for t in texts if " 4 requested, not completed" in t] == [f"rank {r}" for r in range(10, 14)]
+    assert any(t.startswith("rank 14: its counters show 4 requested") for t in texts)
 
 
 def test_a_record_is_named_by_its_file_and_number():

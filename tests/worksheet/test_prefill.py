@@ -461,3 +461,10 @@ def test_ranks_that_only_wait_give_no_test() -> None:
         incident.findings[0], kind=Kind.WAITING, role=Role.WAITING, compare_first="nothing here: look at the lead"
     )
     assert prefill(replace(incident, findings=(waiting,)))["next_test"].mark is Mark.BLANK
+
+
+def test_ranks_whose_files_are_of_no_use_for_one_reason_are_one_line() -> None:
+    builder = Builder(8, missing={rank: f"t_rank_{rank}: not read yet" for rank in range(2, 8)})
+    builder.group("default_pg", range(8))
+    growing = (Source(f"t_rank_{r}", SourceKind.DUMP, SourceStatus.GROWING, "not read yet", rank=r) for r in range(2, 8))
+    assert values(prefill(with_sources(builder.build(), *growing)), "missing") == ["ranks 2-7: not read yet"]

@@ -62,6 +62,64 @@ def test_what_was_declined_is_not_offered_again_unless_it_changes_again(session:
     assert session.changes
 
 
+def while_reading(tmp_path: Path) -> Session:
+    """Begun while two of the four dumps were read: ONE is the part, OTHER all of it."""
+    return Session(SheetStore(state_dir=tmp_path / "s", fallback_dir=tmp_path / "f", cwd=tmp_path), ONE, reading=True)
+
+
+def test_while_files_are_read_what_nobody_wrote_in_follows_by_itself(tmp_path: Path) -> None:
+    session = while_reading(tmp_path)
+    session.type("run", "4711")
+    session.type("missing", "rank 2's node is down")
+    session.update_incident(OTHER)
+    whole = prefill(OTHER)
+    for field in session.sheet:
+        if field.key not in ("run", "missing") and field.key in whole:
+            assert [line.value for line in field.prefilled] == [line.value for line in whole[field.key].prefilled], field.key
+    assert session.sheet["missing"].prefilled == prefill(ONE)["missing"].prefilled
+    assert session.sheet["missing"].typed == "rank 2's node is down"
+    assert [change.key for change in session.changes] == ["missing"]
+    assert not session.reading
+
+
+def test_once_all_is_read_what_is_new_is_offered_again(tmp_path: Path) -> None:
+    session = while_reading(tmp_path)
+    session.type("run", "4711")
+    session.update_incident(OTHER)
+    before = session.sheet
+    session.update_incident(ONE)
+    assert session.sheet == before
+    assert session.changes
+
+
+def test_a_hypothesis_of_a_part_of_the_files_goes_with_its_finding(tmp_path: Path) -> None:
+    """Unless somebody has written to it."""
+    part = replace(eight_in_five_groups(), paths=ONE.paths)
+    extra = next(finding for finding in part.findings if finding != part.findings[0])
+    none = replace(OTHER, findings=OTHER.findings[:1])
+    for note in ("", "seen it before"):
+        session = Session(SheetStore(state_dir=tmp_path / "s", fallback_dir=tmp_path / "f", cwd=tmp_path), part, reading=True)
+        key = session.add_finding(extra)
+        session.type(key, note)
+        session.update_incident(none)
+        assert [line.value for line in session.sheet["hypothesis"].prefilled[:1]] == [none.findings[0].summary]
+        assert bool(session.sheet[key].prefilled) == bool(note)
+        session.close()
+
+
+def test_an_earlier_draft_does_not_follow_the_reading(tmp_path: Path) -> None:
+    first = another(tmp_path)
+    first.type("run", "4711")
+    first.close()
+    session = while_reading(tmp_path)
+    (draft,) = session.drafts()
+    session.resume(draft)
+    before = session.sheet
+    session.update_incident(OTHER)
+    assert session.sheet == before
+    assert session.changes
+
+
 def test_the_evidences_own_value_is_no_edit(session: Session) -> None:
     session.type("backend", "nccl")
     assert not session.begun

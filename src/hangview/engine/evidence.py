@@ -126,18 +126,23 @@ class Telling:
             return (*lines, *self._more(ranks))
         stall = stalls[place[0], place[2]]
         rows = {row["rank"]: row for row in stall.rows}
-        for rank in ranks[:_EACH]:
-            row = rows.get(rank)
-            if row is None:
-                window = self.window(place, rank)
-                lines.append(Evidence(f"rank {rank}: its counters show {stall.seq} requested and not completed",
-                                      window.source if window else None))  # fmt: skip
-                continue
-            state = _READING.get(row["reading"], "requested")
-            name = self.records.ops[row["op"]].name
-            text = f"rank {rank}: {name} {stall.seq} {state}{self.file(row['source'], row['record_id'])}"
-            lines.append(Evidence(text, row["source"], row["record_id"]))
-        return (*lines, *self._more(ranks))
+        by_kind: dict[tuple[int, int] | None, list[int]] = {}  # (op, reading); None: no record of it was read
+        for rank in ranks:
+            by_kind.setdefault((rows[rank]["op"], rows[rank]["reading"]) if rank in rows else None, []).append(rank)
+        for kind, alike in by_kind.items():
+            each = _EACH if len(by_kind) == 1 else _EACH // 2
+            for rank in alike[:each]:
+                if kind is None:
+                    window = self.window(place, rank)
+                    text = f"rank {rank}: its counters show {stall.seq} requested and not completed"
+                    lines.append(Evidence(text, window.source if window else None))
+                    continue
+                row, name = rows[rank], self.records.ops[kind[0]].name
+                text = f"rank {rank}: {name} {stall.seq} {_READING.get(kind[1], 'requested')}"
+                text += self.file(row["source"], row["record_id"])
+                lines.append(Evidence(text, row["source"], row["record_id"]))
+            lines += self._more(alike, each)
+        return tuple(lines)
 
     def untold(self, stall: Stall) -> tuple[Evidence, ...]:
         """Members of a call that requested it and of which it is not known what they asked for."""
@@ -232,8 +237,8 @@ class Telling:
         called = f"rank {shift.rank} requested {self.groups[shift.group].label} {shift.seq} from {mine}"
         return Evidence(f"{called}, where no other rank ever was; the others from {theirs}{self.file(source, None)}", source)
 
-    def _more(self, ranks: Sequence[int]) -> tuple[Evidence, ...]:
-        rest = ranks[_EACH:]
+    def _more(self, ranks: Sequence[int], each: int = _EACH) -> tuple[Evidence, ...]:
+        rest = ranks[each:]
         return (Evidence(f"and {len(rest)} more of the same kind: {self.ranks(rest)}"),) if rest else ()
 
 

@@ -69,12 +69,17 @@ def hosts(incident: Incident) -> dict[int, str]:
 
 
 def missing_by_reason(incident: Incident) -> list[tuple[tuple[int, ...], str, str]]:
-    """Ranks without a usable dump, those with the same reason on the same host together: (ranks, host or "", reason)."""
+    """Ranks without a usable dump, those with the same reason on the same host together: (ranks, host or "", reason). A reason
+    that begins with the rank's own file has it left out where it is that of several ranks."""
     where = hosts(incident)
+    names = {source.rank: source.path for source in incident.records.sources if source.rank is not None}
     folded: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for rank, reason in incident.coverage.missing.items():
-        folded[where.get(rank, ""), escape(reason)].append(rank)
-    return sorted((tuple(sorted(ranks)), host, reason) for (host, reason), ranks in folded.items())
+    for rank, reason in sorted(incident.coverage.missing.items()):
+        folded[where.get(rank, ""), reason.removeprefix(f"{names.get(rank, '')}: ")].append(rank)
+    return sorted(
+        (tuple(ranks), host, escape(incident.coverage.missing[ranks[0]] if len(ranks) == 1 else reason))
+        for (host, reason), ranks in folded.items()
+    )
 
 
 def missing_lines(incident: Incident) -> list[str]:

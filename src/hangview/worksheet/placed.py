@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hangview.incident import Group, Incident
 
     Lines = tuple[Prefilled, ...]
+    _Origins = Mapping[tuple[str, frozenset[int]], list[str]]
 
 
 def group_lines(incident: Incident) -> Lines:
@@ -42,7 +43,9 @@ def group_lines(incident: Incident) -> Lines:
             continue
         named = "named by a number alone" if pattern == "N" else pattern
         text = f"{named}: {count(len(groups), 'more group')} of {count(size, 'rank')}, together {evidence.ranks_text(members)}"
-        lines.append(Prefilled(text, _group_origin(groups[0], origins)))
+        paths = [path for group in groups for path in origins.get((group.name, frozenset(group.ranks)), ())]
+        origin = f"group configuration of {evidence.paths_text(paths)}" if paths else _group_origin(groups[0], origins)
+        lines.append(Prefilled(text, origin))
     if len(patterns) > LINES // 2:
         rest = sum(len(groups) for groups in list(patterns.values())[LINES // 2 :])
         lines.append(Prefilled(f"{rest:,} more groups", "the groups of hangview report --format json"))
@@ -56,18 +59,19 @@ def _group_text(group: Group) -> str:
     return f"{called}: {evidence.counted_ranks(group.ranks)}{inferred}"
 
 
-def _group_origins(incident: Incident) -> Mapping[str, list[str]]:
-    origins: defaultdict[str, list[str]] = defaultdict(list)
+def _group_origins(incident: Incident) -> _Origins:
+    """The files that give a group these members: a name alone can be another group's on another rank."""
+    origins: defaultdict[tuple[str, frozenset[int]], list[str]] = defaultdict(list)
     sources = incident.records.sources
     for config in sorted(incident.records.configs, key=lambda config: evidence.by_rank(sources[config.source])):
-        origins[config.name].append(sources[config.source].path)
+        origins[config.name, frozenset(config.ranks)].append(sources[config.source].path)
     return origins
 
 
-def _group_origin(group: Group, origins: Mapping[str, list[str]]) -> str:
+def _group_origin(group: Group, origins: _Origins) -> str:
     if group.inferred:
         return "the records of its members"
-    paths = origins.get(group.name)
+    paths = origins.get((group.name, frozenset(group.ranks)))
     return f"group configuration of {evidence.paths_text(paths)}" if paths else "the dumps of its members"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Kind, Role
 from hangview.producers import Completion, producer_of
-from hangview.report.coverage import at_least, newer_unread_line, of_ranks
+from hangview.report.coverage import at_least, missing_by_reason, newer_unread_line, of_ranks
 from hangview.schema import SourceStatus
 from hangview.text import count, escape
 from hangview.worksheet import evidence
@@ -180,17 +180,18 @@ def _states(incident: Incident) -> Lines:
 
 
 def _missing(incident: Incident) -> Lines:
-    reasons: defaultdict[str, list[int]] = defaultdict(list)
-    for rank, reason in sorted(incident.coverage.missing.items()):
-        reasons[escape(reason)].append(rank)
     where = "the ranks expected and the files found"
-    lines = [Prefilled(f"{evidence.ranks_text(ranks)}: {reason}", where) for reason, ranks in reasons.items()]
+    lines = [
+        Prefilled(f"{evidence.ranks_text(ranks)}{f' on {host}' if host else ''}: {reason}", where)
+        for ranks, host, reason in missing_by_reason(incident)
+    ]
     if not lines and incident.coverage.expected:
         lines.append(Prefilled(f"no rank: records of all {len(incident.coverage.expected):,} were recovered", where))
-    troubled = sorted((s for s in incident.records.sources if s.status in _TROUBLE), key=evidence.by_rank)
+    said = set(incident.coverage.missing.values())  # with the file's name
+    troubled = (s for s in incident.records.sources if s.status in _TROUBLE and f"{s.path}: {s.reason}" not in said)
     lines += [
         Prefilled(f"{source.status.value}: {escape(source.reason or 'no reason known')}", escape(source.path))
-        for source in troubled
+        for source in sorted(troubled, key=evidence.by_rank)
     ]
     if len(lines) > LINES:
         lines = [*lines[: LINES - 1], Prefilled(f"{len(lines) - LINES + 1:,} more", "hangview check")]

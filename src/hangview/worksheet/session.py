@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.worksheet.drafts import content_hash, encode
-from hangview.worksheet.hypothesis import with_finding
+from hangview.worksheet.hypothesis import hypothesis_lines, with_finding
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
+from hangview.worksheet.model import Mark, repeat_key
 from hangview.worksheet.offered import offer
 from hangview.worksheet.prefill import prefill
 
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A sheet with its edits, its draft and its saved file. All but :meth:`flush` belongs to one thread."""
+    """A sheet with its edits, its draft and its saved file. All but :meth:`flush` belongs to one thread.
 
-    def __init__(self, store: SheetStore, incident: Incident, *, language: str = "en") -> None:
+    ``reading``: the incident is what a part of the files says, and the rest is still being read.
+    """
+
+    def __init__(self, store: SheetStore, incident: Incident, *, language: str = "en", reading: bool = False) -> None:
         self.store = store
         self.incident = incident
+        self.reading = reading
+        self._follows = reading  # what the sheet has from the evidence is of this reading, which goes on
         self.sheet: Sheet = prefill(incident, language=language)
         self._language = language
         self._begun = False  # whether it is more than a prefilled sheet: typed in, resumed or opened
@@ -84,12 +91,16 @@ class Session:
 
     # New evidence
 
-    def update_incident(self, incident: Incident) -> None:
-        """The evidence is another now. A sheet that nobody wrote in follows; else :attr:`changes` offers what is new."""
-        self.incident = incident
+    def update_incident(self, incident: Incident, *, reading: bool = False) -> None:
+        """The evidence is another now. A sheet that nobody wrote in follows, and as long as the first reading goes on so does
+        every field that nobody wrote in; else :attr:`changes` offers what is new."""
+        self.incident, self.reading = incident, reading
         self._offer = None
         if not self._begun:
             self.sheet = prefill(incident, language=self._language)
+        elif self._follows:
+            self._take(followed(self.sheet, incident))
+        self._follows = self._follows and reading
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -170,4 +181,24 @@ class Session:
             sheet, _ = with_finding(sheet, finding, self.incident)
         self._take(sheet)
         self._begun = True
+        self._follows = False  # it has the evidence of another time
         self._offer = None
+
+
+def followed(sheet: Sheet, incident: Incident) -> Sheet:
+    """A sheet that was filled in by a part of the files, with what more of them say in every field that nobody wrote in.
+
+    A hypothesis of a finding that is none any more goes, where nothing else takes its place.
+    """
+    for change in offer(sheet, incident):
+        if change.key not in sheet or sheet[change.key].mark is not Mark.EDITED:
+            sheet = sheet.accept(change)
+    fresh = prefill(incident, language=sheet.language)["hypothesis"].prefilled[:1]
+    alive = {line.value for line in fresh} | {hypothesis_lines(each, incident)[0].value for each in incident.findings}
+    for number in range(1, sheet.hypotheses + 1):
+        fields = [sheet[repeat_key(key, number)] for key in ("hypothesis", "not_concluded")]
+        value = fields[0].prefilled[0].value if fields[0].prefilled else ""
+        if value and value not in alive and not any(field.mark is Mark.EDITED for field in fields):
+            for field in fields:
+                sheet = sheet.with_field(replace(field, prefilled=()))
+    return sheet
