@@ -40,6 +40,30 @@ def closing(*locals_: int) -> str:
     return "".join(f"W{HEAD}:1015] Sending process {6200 + local} closing signal SIGTERM\n" for local in locals_)
 
 
+def summary(code: int, number: int) -> str:
+    """What a launcher prints when it gives up."""
+    return f"""Traceback (most recent call last):
+  File "/opt/env/lib/python3.11/site-packages/torch/distributed/launcher/api.py", line 317, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2025-10-09_08:54:05
+  host      : mica-2
+  rank      : {number} (local_rank: {number})
+  exitcode  : {code} (pid: {6200 + number})
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+
+
 def four() -> list[Dump | Source]:
     return [*alike((0, 1, 2), "all_reduce", 42), lost(3)]
 
@@ -122,8 +146,18 @@ def test_without_dumps_a_local_rank_is_no_world_rank(tmp_path):
 
 
 def test_the_process_that_a_launcher_saw_fail_first_is_the_one_that_others_wait_for(tmp_path):
-    assert leads(tmp_path, *four(), launcher=closing(0, 1, 2) + failed(1, 3)) == (3,)
-    assert leads(tmp_path, *four(), launcher=failed(-9, 3)) == (3,)
+    for code in (1, -9):
+        assert leads(tmp_path, *four(), launcher=closing(0, 1, 2) + failed(code, 3) + summary(code, 3)) == (3,)
+        assert leads(tmp_path, *four(), launcher=failed(code, 3)) == (3,)
+
+
+@pytest.mark.parametrize("code", [1, -9])
+def test_a_launcher_that_gave_nothing_up_may_have_started_the_processes_again(tmp_path, code):
+    """The dumps may be of the next start, in which rank 3 lives."""
+    found = records(*four())
+    incident = analyse(found, read(tmp_path, found, launcher=closing(0, 1, 2) + failed(code, 3)), ("run",))
+    assert incident.leads == ()
+    assert any("the launcher may have started it again" in line.text for line in incident.findings[0].evidence)
 
 
 def test_what_the_launcher_ended_names_nobody(tmp_path):
@@ -144,6 +178,11 @@ def test_a_program_that_ends_after_its_own_time_out_or_exception_is_not_said_to_
     assert evidence.left == ()
     raised = 'Traceback (most recent call last):\n  File "/srv/a.py", line 1, in load\n    x\nKeyboardInterrupt\n'
     assert read_text(tmp_path, rank_3_log=raised + LEFT.format(3, NEWER)).left == ()
+
+
+def test_a_program_that_was_started_again_in_the_same_log_has_not_left(tmp_path):
+    text = LEFT.format(3, NEWER) + "start of training\nstep 1\n"
+    assert read_text(tmp_path, rank_3_log=text).left == ()
 
 
 def test_a_healthy_job_whose_programs_all_end_so_names_nobody(tmp_path):

@@ -102,18 +102,18 @@ def join(
     told: set[int] = set()
     for finding in (_with_stacks(one, logs) for one in findings):
         if finding.kind is Kind.NOT_OBSERVED:
-            found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r))]
+            found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r), logs)]
             found = found or _gone(finding, ends, logs, stalls)
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
             told.update(found)
             rest = [r for r in finding.ranks if r not in found]
             lines = tuple(_follower(logs, ends[r][0]) for r in rest if r in ends and ends[r][0].follower)[:_STACKS]
-            lines += tuple(_line(logs, ends[r][0]) for r in rest if r in ends and quiet.is_quiet(ends[r][0]))[:_STACKS]
+            lines += tuple(_line(logs, ends[r][0]) for r in rest if r in ends and _is_over(ends[r][0]))[:_STACKS]
             lines += _told_beside(rest, logs) + _of_nobody(logs)
             out.append(replace(finding, evidence=(*finding.evidence, *lines), role=finding.role if rest else Role.NOTE))
         elif finding.role is Role.LEAD and finding.kind in (Kind.NOT_REQUESTED, Kind.NO_COLLECTIVE, Kind.GROUP_ABSENT):
-            found = [r for r in finding.ranks if _origin(ends.get(r))]
-            told_of = [r for r in finding.ranks if r in found or (r in ends and quiet.is_quiet(ends[r][0]))]
+            found = [r for r in finding.ranks if _origin(ends.get(r), logs)]
+            told_of = [r for r in finding.ranks if r in found or (r in ends and _is_over(ends[r][0]))]
             lines = tuple(_line(logs, ends[r][0]) for r in told_of) + _told_beside(finding.ranks, logs)
             out.append(replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding)
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
@@ -160,14 +160,21 @@ def _differs(finding: Finding, stalls: Mapping[tuple[int, int], Stall]) -> bool:
     return stall is not None and stall.mismatch is not None
 
 
-def _origin(ends: Sequence[ProcessEnd] | None) -> bool:
+def _origin(ends: Sequence[ProcessEnd] | None, logs: LogEvidence) -> bool:
     """Whether a rank that others wait for has an end of its own making. That it printed something after an exception
     (an exit handler, a script that caught it) takes nothing away: it raised before the call that it never made. What it
     raised and then went on for long is not among the ends (``LogEvidence.handled``)."""
     if not ends:
         return False
     first = ends[0]
+    if first.kind in _SAID_BY_OTHERS and logs.may_restart:
+        return False  # it may be of the start before
     return not first.follower and not quiet.is_quiet(first) and (not first.went_on or first.before_communication)
+
+
+def _is_over(end: ProcessEnd) -> bool:
+    """Whether others, or its last words, say that a process is over, and nobody says that this only follows."""
+    return quiet.is_quiet(end) or (end.kind in _SAID_BY_OTHERS and not end.follower)
 
 
 def _gone(
@@ -177,7 +184,7 @@ def _gone(
 
     With several such ranks it may have exited because it waited for another one of them until its time-out.
     """
-    if len(finding.ranks) != 1 or _differs(finding, stalls):
+    if len(finding.ranks) != 1 or logs.may_restart or _differs(finding, stalls):
         return []
     return [rank for rank in finding.ranks if rank in ends and quiet.first_to_go(logs, ends[rank][0])]
 
@@ -214,8 +221,9 @@ def _of_nobody(logs: LogEvidence) -> tuple[Evidence, ...]:
 
 
 def _line(logs: LogEvidence, end: ProcessEnd) -> Evidence:
+    again = "; the launcher may have started it again" if end.kind in _SAID_BY_OTHERS and logs.may_restart else ""
     by = end.by or ("by the line of who started it" if end.kind in _SAID_BY_OTHERS else "by its log")
-    return Evidence(f"rank {end.rank}, {by}: {end.what} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source)
+    return Evidence(f"rank {end.rank}, {by}: {end.what}{again} ({logs.shown(end.line)}{logs.dated(end.line)})", end.line.source)
 
 
 def _follower(logs: LogEvidence, end: ProcessEnd) -> Evidence:

@@ -86,6 +86,8 @@ class DumpLine(Event):
 class Left(Event):
     """The process group was destroyed by the program's end: the interpreter was on its way out, for whatever reason."""
 
+    went_on: bool = False  #: ordinary lines follow it, of another start
+
 
 @dataclass(frozen=True, slots=True)
 class WorkStack(Event):

@@ -236,6 +236,7 @@ class LogEvidence:
     earlier_ends: tuple[ProcessEnd, ...] = ()  #: of attempts before the current one
     handled: tuple[ProcessEnd, ...] = ()  #: what was raised and did not end its process: ``beside`` says how that is known
     outrun: tuple[GroupByLog, ...] = ()  #: counters that others' completed calls show not to be the rank's last ones
+    may_restart: bool = False  #: a launcher ended the processes of the attempt and may have started them again
     left: tuple[ProcessEnd, ...] = ()  #: ranks whose program came to its end, and of which no other end is known
     reports: tuple[Report, ...] = ()
     aside: tuple[Aside, ...] = ()

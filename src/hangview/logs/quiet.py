@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import Left
+from hangview.logs.events import ChildFailed, Closed, Left, SummaryEntry
 from hangview.logs.evidence import EndKind, ProcessEnd
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def left(events: Sequence[Event], resolver: Resolver, told: Collection[int]) -> 
     """Ranks of the current attempt whose program came to its end by their own logs. ``told``: of which more is known."""
     found: dict[int, ProcessEnd] = {}
     for event in events:
-        named = resolver.of(event) if isinstance(event, Left) else None
+        named = resolver.of(event) if isinstance(event, Left) and not event.went_on else None
         if named is None or named.rank is None or named.rank in told or named.rank in found:
             continue
         if resolver.attempts.of(event) == resolver.attempts.current:
@@ -36,6 +36,13 @@ def left(events: Sequence[Event], resolver: Resolver, told: Collection[int]) -> 
                 attempt=resolver.attempts.current, rank_from=named.how,
             )  # fmt: skip
     return tuple(found[rank] for rank in sorted(found))
+
+
+def may_restart(events: Sequence[Event]) -> bool:
+    """Whether a launcher may have started the processes again after it ended them: of that it says nothing by default, and when
+    it gives up it prints a summary (torch.distributed.elastic of 1.12 to 2.15)."""
+    failed = any(isinstance(event, ChildFailed) for event in events) and any(isinstance(event, Closed) for event in events)
+    return failed and not any(isinstance(event, SummaryEntry) and event.local is not None for event in events)
 
 
 def is_quiet(end: ProcessEnd) -> bool:

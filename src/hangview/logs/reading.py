@@ -68,6 +68,7 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
         groups=rows, ends=tuple(end for end in ended.current if not end.beside), unplaced=unplaced,
         unplaced_ends=tuple(end for end in ended.unplaced if not end.beside), earlier_ends=ended.earlier,
         handled=tuple(end for end in ended.current if end.beside), left=left, reports=reported,
+        may_restart=quiet.may_restart(events),
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,
         silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from hangview.logs import headers, launchers, settings, watchdog
-from hangview.logs.events import Event, Fatal, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
+from hangview.logs.events import Event, Fatal, Left, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
@@ -337,8 +337,7 @@ class _Scanner:
             parts = (event.name, event.value)
         else:
             parts = (getattr(event, "seq", None), getattr(event, "pid", None), getattr(event, "rank", None), event.line.text)
-        seen = (type(event), event.who, *parts)
-        if seen in self._seen:
+        if (seen := (type(event), event.who, *parts)) in self._seen:
             self._again[self._seen[seen]] = event
             return
         if len(self._events) >= _MOST_EVENTS:
@@ -378,16 +377,17 @@ class _Scanner:
         event = replace(event, line=self._at(event.line, single=single))
         if isinstance(event, SummaryEntry) and event.raised is not None:
             return replace(event, raised=replace(event.raised, line=self._at(event.raised.line, single=single)))
-        if not isinstance(event, Raised):
+        if not isinstance(event, (Raised, Left)):
             return event
         number, own = event.line.number, _key(event.who)
-        if event.line.printed.own is None and event.begun is not None:
+        if isinstance(event, Raised) and event.line.printed.own is None and event.begun is not None:
             begun = self.timeline.of(event.begun)  # a logger's traceback has its time in front
             event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
         after = [said.after(number) for key, said in self._output.items() if single or key == own]
-        return replace(
-            event, went_on=any(lines for lines, _ in after), lived=next((why for _, why in after if why), ""),
-        )  # fmt: skip
+        went_on = any(lines for lines, _ in after)
+        if isinstance(event, Left):
+            return replace(event, went_on=went_on)
+        return replace(event, went_on=went_on, lived=next((why for _, why in after if why), ""))
 
     def _at(self, line: LogLine, *, single: bool) -> LogLine:
         """A line with its time. In a log of many processes the next line's time says nothing: the parts may be of one each."""
