@@ -61,6 +61,20 @@ def test_who_did_not_come_to_a_monitored_barrier_is_named_and_not_who_tells(tmp_
     assert any("which reported it" in wrong for wrong in finding.not_concluded)
 
 
+def test_the_barrier_that_detail_puts_before_a_call_names_the_call(tmp_path):
+    def wrapped(text: str) -> str:
+        call = "ProcessGroupWrapper: Monitored Barrier encountered error running collective: " + asks("ALLREDUCE", seq=42)
+        return text.replace("RuntimeError: ", f"RuntimeError: {call}. Error: \n[/x/ProcessGroupGloo.cpp:3009] ")
+
+    texts = {0: raised(0, wrapped(ALL)), 1: "", 2: "", 3: ""}
+    texts[1] = raised(1, wrapped("RuntimeError: Rank 1 successfully reached monitoredBarrier, but received errors"))
+    finding = only(read(tmp_path, texts))
+    assert (finding.kind, finding.ranks, finding.others, finding.seq, finding.op) == (
+        Kind.NOT_REQUESTED, (2, 3), (0, 1), 42, "all_reduce",
+    )  # fmt: skip
+    assert "a monitored_barrier of 4,000 ms before all_reduce 42, by rank 0's report" in finding.summary
+
+
 def test_the_numbers_count_within_the_group(tmp_path):
     """A group of ranks 0, 2, 4 and 6: number 3 is rank 6, which the text does not say."""
     evidence = read(tmp_path, {0: raised(0, FIRST), 2: came(2, 1), 4: came(4, 2), 3: "", 6: ""})

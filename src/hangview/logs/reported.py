@@ -64,6 +64,9 @@ def _missed(evidence: LogEvidence, elsewhere: Collection[int]) -> Finding | None
     came = tuple(sorted({one.rank for one in reports}))
     named = sorted({rank for one in telling for rank in one.named})
     ms = f" of {telling[0].ms:,} ms" if telling[0].ms is not None else ""
+    call = telling[0].asked
+    before = "" if call is None else f" before {_asked(call, Kind.DIFFERENT_OP)}"
+    ms += before
     wrong = (f"that {name_ranks(came, 8)}, which reported it, {words.is_or_are(came)} at fault", _NETWORK)
     if not all(one.world for one in telling):
         summary = (
@@ -85,7 +88,8 @@ def _missed(evidence: LogEvidence, elsewhere: Collection[int]) -> Finding | None
     if held:
         steps.append(f"{name_ranks(held, 8)}, named as well, waited in another call by what else is known")
     return Finding(
-        Kind.NOT_REQUESTED, Role.LEAD, missing, came, None, None, None, "barrier", Side.HOST,
+        Kind.NOT_REQUESTED, Role.LEAD, missing, came, None, None, call.seq if call is not None else None,
+        call.op if call is not None else "barrier", Side.HOST,
         f"{name_ranks(missing, 12)} did not come to a monitored_barrier{ms}, by {by}'s report; {words.waits(came)} for {them}",
         lines(evidence, reports),
         f"{name_ranks(missing, 8)}'s path before communication: data loading, branches, exceptions, whether the process ended",

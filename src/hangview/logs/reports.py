@@ -27,11 +27,15 @@ _MISSED = re.compile(
 )
 _REACHED = re.compile(r"Rank (?P<own>\d+) successfully reached monitoredBarrier")
 _CHECKPOINT = re.compile(r"CheckpointException ranks:(?:dict_keys\(\[)?(?P<ranks>\d+(?:, ?\d+)*)")
-_MISMATCH = re.compile(
-    r"Detected mismatch between collectives on ranks\. Rank (?P<own>\d+) is running (?:inconsistent )?collective: "
+_PRINT = (
     r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<op>\w+)"
     r"(?:, TensorShape=\[(?P<shape>[^\]]*)\])?(?:, TensorDtypes=(?P<dtypes>[^,)]*))?"
 )
+_MISMATCH = re.compile(
+    r"Detected mismatch between collectives on ranks\. Rank (?P<own>\d+) is running (?:inconsistent )?collective: " + _PRINT
+)
+#: The monitored_barrier that TORCH_DISTRIBUTED_DEBUG=DETAIL puts before each call names that call.
+_WRAPPED = re.compile(r"Monitored Barrier encountered error running collective: " + _PRINT)
 _OTHER = re.compile(r"but Rank (?P<rank>\d+) is running")
 
 
@@ -52,17 +56,22 @@ def collect(events: Sequence[Event], resolver: Resolver) -> tuple[Report, ...]:
 
 def _read(rank: int, text: str, line: LogLine) -> Report | None:
     if (said := _MISSED.search(text)) is not None:
-        return Report(rank, ReportKind.BARRIER, line, _numbers(said["ranks"]), _number(said["own"]), ms=int(said["ms"]))
+        return Report(
+            rank, ReportKind.BARRIER, line, _numbers(said["ranks"]), _number(said["own"]),
+            ms=int(said["ms"]), asked=_asked(_WRAPPED.search(text)),
+        )  # fmt: skip
     if (said := _REACHED.search(text)) is not None:
-        return Report(rank, ReportKind.BARRIER, line, (), int(said["own"]))
+        return Report(rank, ReportKind.BARRIER, line, (), int(said["own"]), asked=_asked(_WRAPPED.search(text)))
     if (said := _CHECKPOINT.search(text)) is not None:
         return Report(rank, ReportKind.CHECKPOINT, line, _numbers(said["ranks"]))
     if (said := _MISMATCH.search(text)) is not None:
-        asked = Asked(_number(said["seq"]), family(said["op"]), said["shape"], said["dtypes"])
-        return Report(
-            rank, ReportKind.MISMATCH, line, _numbers(",".join(_OTHER.findall(text))), int(said["own"]), asked=asked
-        )  # fmt: skip
+        others = _numbers(",".join(_OTHER.findall(text)))
+        return Report(rank, ReportKind.MISMATCH, line, others, int(said["own"]), asked=_asked(said))
     return None
+
+
+def _asked(said: re.Match[str] | None) -> Asked | None:
+    return None if said is None else Asked(_number(said["seq"]), family(said["op"]), said["shape"], said["dtypes"])
 
 
 def _numbers(text: str) -> tuple[int, ...]:
