@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,7 @@ from hangview.tui.prose import plain
 from hangview.tui.prose_view import ProseView
 from hangview.worksheet import prefill
 from hangview.worksheet.store import SheetStore
-from tests.support.incidents import eight_in_five_groups, four_ranks
+from tests.support.incidents import eight_in_five_groups, four_ranks, missing_dump
 from tests.tui.screens import screen_text, showing
 
 if TYPE_CHECKING:
@@ -285,3 +286,52 @@ async def test_the_word_before_quitting_knows_of_a_file_that_was_saved(tmp_path)
         shown = plain(app.screen.query_one("#leave", ProseView).prose)
         assert "was changed since it was saved to" in shown
         assert "was not saved" not in shown
+
+
+def part() -> Looked:
+    """What the files of one group say, with a name that the whole does not change."""
+    return Looked(replace(missing_dump(), paths=four_ranks().paths), final=False)
+
+
+def flat(app: HangviewApp) -> str:
+    return " ".join(screen_text(app).split())
+
+
+async def test_a_worksheet_opened_while_files_are_read_follows_them(tmp_path):
+    async with showing(None, (120, 40)) as (app, pilot):
+        app.post_message(part())
+        await pilot.pause()
+        await pilot.press("w", "tab", *"4711", "escape")
+        await pilot.pause()
+        sheet = app.sheet()
+        assert sheet is not None
+        assert "evidence still being read" in flat(app)
+        assert sheet.session.sheet["missing"].prefilled == prefill(part().incident)["missing"].prefilled
+        await pilot.press("S", "enter")
+        await pilot.pause()
+        assert "the evidence was still being read" in flat(app)
+        assert (tmp_path / sheet.session.store.saved_to).exists()
+        await pilot.press("j", "k")
+        assert "the saved file has what was read until then: F5 saves it again" in flat(app)
+        app.post_message(Looked(four_ranks(), final=True))
+        await pilot.pause()
+        assert sheet.session.sheet["missing"].prefilled == prefill(four_ranks())["missing"].prefilled
+        assert sheet.session.sheet["run"].typed == "4711"
+        assert "still being read" not in flat(app)
+        assert "changed since" in flat(app)
+        await pilot.press("f5")
+        await pilot.pause()
+        assert "the saved file has" not in flat(app)
+        assert "still being read" not in flat(app)
+
+
+async def test_saving_with_evidence_that_is_offered_says_so():
+    async with showing(four_ranks(), (120, 40)) as (app, pilot):
+        await pilot.press("w", "tab", *"4711", "escape")
+        sheet = app.sheet()
+        assert sheet is not None
+        app.post_message(Looked(part().incident, final=True))
+        await pilot.pause()
+        await pilot.press("S", "enter")
+        await pilot.pause()
+        assert f"without new evidence of {len(sheet.session.changes)} fields" in flat(app)

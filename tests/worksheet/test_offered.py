@@ -99,3 +99,14 @@ def test_transition_lines_are_offered_once_the_evidence_shows_the_new_backend() 
     assert not any(item.checked for item in after["transition"].items)
     ticked = after.with_tick("transition", 0, True)
     assert all(change.key != "transition" for change in offer(ticked, hooked))
+
+
+def test_more_leads_than_the_sheet_has_hypotheses_are_offered_as_more_of_them() -> None:
+    incident = four_ranks()
+    (lead,) = incident.findings
+    more = replace(incident, findings=(lead, replace(lead, summary="rank 3 did not request it either")))
+    sheet = prefill(incident).with_text("run", "4711")
+    assert sheet.hypotheses == 1
+    after = accept_all(sheet, more)
+    assert after["hypothesis.2"].prefilled[0].value == "rank 3 did not request it either"
+    assert offer(after, more) == ()

@@ -187,13 +187,14 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         if event.final:
             self._progress = ""
         self.main.take(event.incident, final=event.final)
-        if before is None or self.main.asks_memory:
+        first = before is None or self.main.asks_memory
+        if first:
             self.main.asks_memory = not event.final
             if event.final:
                 self._ask_memory(event.incident)
                 self._begin_tour()
-        if self._sheet is not None and event.final:
-            self._sheet.update_incident(event.incident)
+        if self._sheet is not None and self.main.incident is not None and (event.final or first):
+            self._sheet.update_incident(self.main.incident, reading=not event.final)
         if self._wanted is not None:
             wanted, self._wanted = self._wanted, None
             wanted()
@@ -250,7 +251,9 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             from hangview.tui.worksheet.screen import WorksheetScreen
             from hangview.worksheet.store import SheetStore
 
-            self._sheet = WorksheetScreen(SheetStore(), incident, ascii_only=self.main.ascii, language=self.main.ui.language)
+            self._sheet = WorksheetScreen(
+                SheetStore(), incident, ascii_only=self.main.ascii, language=self.main.ui.language, reading=self.main.partial
+            )
             self.install_screen(self._sheet, "worksheet")
         if self._sheet is None:
             read = "no file was read" if self.main.trouble else "the files are being read"
@@ -292,7 +295,8 @@ class HangviewApp(BaseApp, inherit_bindings=True):
 
     def _saved(self, result: SaveResult | None) -> None:
         if result is not None:
-            self.main.say(f"worksheet: {result.message}")
+            lacks = self._sheet.was_saved() if self._sheet is not None else ""
+            self.main.say(f"worksheet: {result.message}{lacks}")
 
     # Logs
 

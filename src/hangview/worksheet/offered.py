@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hangview.worksheet.model import Field, Sheet
 
 #: The fields of one hypothesis that are filled in from a finding.
-_HYPOTHESIS_KEYS = ("hypothesis", "not_concluded")
+HYPOTHESIS_KEYS = ("hypothesis", "not_concluded")
 
 
 def offer(sheet: Sheet, incident: Incident) -> tuple[Change, ...]:
@@ -25,8 +25,8 @@ def offer(sheet: Sheet, incident: Incident) -> tuple[Change, ...]:
     fresh = prefill(incident, language=sheet.language)
     changes = []
     for new in fresh:
-        # The date is the caller's, not the evidence's; hypotheses may stand in another place.
-        if new.key == "date" or new.key.partition(".")[0] in _HYPOTHESIS_KEYS:
+        # The date is the caller's, not the evidence's; hypotheses may stand in another place, and there may be more of them.
+        if new.key == "date" or new.key.partition(".")[0] in HYPOTHESIS_KEYS or new.key not in sheet:
             continue
         old = sheet[new.key]
         # What a comparison run filled in is known to whoever has both runs, and not by the incident alone.
@@ -62,7 +62,7 @@ def _hypotheses(sheet: Sheet, fresh: Sheet, incident: Incident) -> tuple[Change,
             place = extra
         elif place in free:
             free.remove(place)
-        changes += [change for key in _HYPOTHESIS_KEYS if (change := _change(sheet, fresh, key, place, number)) is not None]
+        changes += [change for key in HYPOTHESIS_KEYS if (change := _change(sheet, fresh, key, place, number)) is not None]
     return tuple(changes)
 
 

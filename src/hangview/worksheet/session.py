@@ -11,7 +11,7 @@ from hangview.worksheet.hypothesis import hypothesis_lines, with_finding
 from hangview.worksheet.layout import FieldKind
 from hangview.worksheet.markdown import to_markdown
 from hangview.worksheet.model import Mark, repeat_key
-from hangview.worksheet.offered import offer
+from hangview.worksheet.offered import HYPOTHESIS_KEYS, offer
 from hangview.worksheet.prefill import prefill
 
 if TYPE_CHECKING:
@@ -190,13 +190,17 @@ def followed(sheet: Sheet, incident: Incident) -> Sheet:
 
     A hypothesis of a finding that is none any more goes, where nothing else takes its place.
     """
+    fresh = prefill(incident, language=sheet.language)
+    for new in fresh:
+        if new.key in sheet and sheet[new.key].mark is not Mark.EDITED and new.key.partition(".")[0] not in HYPOTHESIS_KEYS:
+            sheet = sheet.with_field(replace(sheet[new.key], prefilled=new.prefilled, items=new.items))
     for change in offer(sheet, incident):
         if change.key not in sheet or sheet[change.key].mark is not Mark.EDITED:
             sheet = sheet.accept(change)
-    fresh = prefill(incident, language=sheet.language)["hypothesis"].prefilled[:1]
-    alive = {line.value for line in fresh} | {hypothesis_lines(each, incident)[0].value for each in incident.findings}
+    alive = {line.value for line in fresh["hypothesis"].prefilled[:1]}
+    alive |= {hypothesis_lines(each, incident)[0].value for each in incident.findings}
     for number in range(1, sheet.hypotheses + 1):
-        fields = [sheet[repeat_key(key, number)] for key in ("hypothesis", "not_concluded")]
+        fields = [sheet[repeat_key(key, number)] for key in HYPOTHESIS_KEYS]
         value = fields[0].prefilled[0].value if fields[0].prefilled else ""
         if value and value not in alive and not any(field.mark is Mark.EDITED for field in fields):
             for field in fields:

@@ -41,6 +41,7 @@ class AroundScreen(Saying, Screen[None], inherit_bindings=False):
         self._thread: int | None = None  # the app's, once it is shown
         self._draft_word = ""  # why the draft is not kept, or where else it is
         self._replaced = ""  # the field in which what was typed has just taken the place of the evidence
+        self._saved_early = False  # the saved file has what was read until then
         self._notice = ""
 
     @property
@@ -73,6 +74,7 @@ class AroundScreen(Saying, Screen[None], inherit_bindings=False):
         width = width or self.size.width
         session, words = self.session, self.words
         parts = [words("title"), session.sheet.head[0].lstrip("# ").partition(": ")[2]]
+        parts += [words("reading")] if session.reading else []
         parts.append(words.count("blanks", len(session.sheet.blanks())))
         saved = session.store.saved_to
         if saved is not None:
@@ -111,6 +113,8 @@ class AroundScreen(Saying, Screen[None], inherit_bindings=False):
             lines.append(line((f" {self._notice}", Tone.KEY), hang=1))
         if self._draft_word:
             lines.append(line((f" {self._draft_word}", Tone.LEAD), hang=1))
+        if self._saved_early:
+            lines.append(line((f" {self.words('saved.early', key=live_keys(self.app)('sheet_save_here'))}", Tone.LEAD), hang=1))
         evidence = self._replaced_evidence()
         if evidence:
             restore = live_keys(self.app)("sheet_undo")

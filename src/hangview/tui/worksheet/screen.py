@@ -62,8 +62,18 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
             super().__init__()
             self.result = result
 
-    def __init__(self, store: SheetStore, incident: Incident, *, ascii_only: bool = False, language: str = "en") -> None:
-        super().__init__(Session(store, incident, language=language), words_of(language, ascii_only=ascii_only), ascii_only)
+    def __init__(
+        self,
+        store: SheetStore,
+        incident: Incident,
+        *,
+        ascii_only: bool = False,
+        language: str = "en",
+        reading: bool = False,
+    ) -> None:
+        """``reading``: the incident is what a part of the files says, and the rest is still being read."""
+        session = Session(store, incident, language=language, reading=reading)
+        super().__init__(session, words_of(language, ascii_only=ascii_only), ascii_only)
         ScrollBar.renderer = PlainBar  # in the dialogs too; nothing else has a scrollbar
         self._offered = False  # drafts are offered once, and again where the question was left
         self._left = False
@@ -76,9 +86,12 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
         """Whether something was written that no saved file holds. The draft holds it."""
         return self.session.unsaved
 
-    def update_incident(self, incident: Incident) -> None:
+    def update_incident(self, incident: Incident, *, reading: bool = False) -> None:
         """Take the evidence as it is now."""
-        self.session.update_incident(incident)
+        made = self._form.pending() if self._form is not None else None
+        if made is not None:
+            self._take(made)
+        self.session.update_incident(incident, reading=reading)
         if self.is_mounted:
             self.call_later(self._show)
 
@@ -290,9 +303,16 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
 
     def _saved(self, result: SaveResult | None) -> None:
         if result is not None:
-            self.say(self.words.result(result, len(self.session.sheet.blanks())))
+            self.say(self.words.result(result, len(self.session.sheet.blanks())) + self.was_saved())
             self._keep_now()
         self._show_lines()
+
+    def was_saved(self) -> str:
+        """What the file that was saved just now does not hold of the evidence, to be said behind where it was saved; ""."""
+        session = self.session
+        self._saved_early = session.reading
+        lacks = self.words("saved.reading") if session.reading else ""
+        return lacks + (self.words.count("saved.offers", len(session.changes)) if session.changes else "")
 
     def action_preview(self) -> None:
         self.app.push_screen(PreviewDialog(to_markdown(self.session.sheet), ascii_only=self._ascii, words=self.words))
