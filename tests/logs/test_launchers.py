@@ -230,3 +230,15 @@ def test_counters_of_an_earlier_attempt_are_not_mixed_in(tmp_path):
     )
     assert [(row.rank, row.timed_out_seq) for row in evidence.groups] == [(0, 8), (1, 8)]
     assert evidence.attempts == (0, 1)
+
+
+def test_lines_of_one_length_that_each_have_a_head_are_no_wrapped_copy(tmp_path):
+    """Three of the longest lines of a log are as long as each other: the launcher ends three processes."""
+    head = "W1129 15:40:40.321000 6177 torch/distributed/elastic/multiprocessing/api.py:1032] "
+    text = "".join(
+        f"{head}Unable to shutdown process {pid} via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n"
+        for pid in (6200, 6201, 6202)
+    )
+    text += "E" + head[1:] + "failed (exitcode: 1) local_rank: 3 (pid: 6203) of binary: python\n"
+    ends = read_text(tmp_path, launcher_log=text).unplaced_ends
+    assert [(end.pid, end.follower) for end in ends] == [(6203, False), (6200, True), (6201, True), (6202, True)]
