@@ -133,6 +133,14 @@ def test_what_a_rank_has_behind_its_own_delay_points_at_nobody():
     assert found.sinks == ()
 
 
+def test_who_waits_behind_a_ranks_own_delay_waits_for_that_rank():
+    """All requested 43; rank 3 has not finished 42, which the others did: 43 is held up there, and by nothing between them."""
+    dumps = [rank(r).calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN) for r in (0, 1, 2)]
+    found = graph(*dumps, rank(3).calls("all_reduce", 1, 41).calls("all_reduce", 42, 43, OPEN))
+    assert arrows(found) == {(r, 3, "device") for r in (0, 1, 2)}
+    assert ends(found) == {3: {End.LAG}}
+
+
 def test_a_call_that_others_completed_waits_for_no_member_whose_dump_is_missing():
     """Ranks 0 and 1 completed 42, so rank 3, of which nothing tells, had requested it too."""
     found = graph(*(rank(r).calls("all_reduce", 1, 42) for r in (0, 1)), *alike((2,), "all_reduce", 42), lost(3))

@@ -100,7 +100,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)
     coverage = _coverage(records, of_groups, grouping.world, logs)
-    if verdict is Verdict.NO_HANG and (unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known)):
+    if verdict is Verdict.NO_HANG and (unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)):
         verdict = Verdict.NOT_ENOUGH_EVIDENCE
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     return Incident(
@@ -160,10 +160,11 @@ def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:
     return bool(grouping.behind) and bool(entries["reading"].is_in(readings.OPEN).any())
 
 
-def _nothing_beside(coverage: Coverage, known: Windows) -> bool:
+def _nothing_beside(coverage: Coverage, known: Windows, traffic: Traffic) -> bool:
     """Whether no two ranks of a group left records to be set beside each other: what is compared with nothing shows nothing."""
     told = Counter(window.group for window in known.values() if window.source is not None and window.newest is not None)
-    return len(coverage.expected) > 1 and max(told.values(), default=0) < 2
+    paired = any({lane.source, lane.target} <= set(coverage.read) for lane in traffic.lanes.values())
+    return len(coverage.expected) > 1 and max(told.values(), default=0) < 2 and not paired
 
 
 def _coverage(records: Records, found: tuple[Group, ...], world: frozenset[int], logs: LogEvidence | None) -> Coverage:

@@ -100,11 +100,12 @@ def build(
     ``apart``: ranks with an open request that cannot be set beside those of others; ``single``: groups of one rank, in which
     nobody waits for another."""
     first = _first_open(found, windows, traffic)
+    late = _first_lag(found)
     lag_at: dict[int, list[Place]] = defaultdict(list)
     edges: dict[int, list[Edge]] = defaultdict(list)
     ends: dict[int, dict[Place, End]] = defaultdict(dict)
     for stall in found.values():
-        _collective(stall, first, edges, ends, lag_at, lost)
+        _collective(stall, first, late, edges, ends, lag_at, lost)
     _sends_and_receives(records, windows, found, traffic, first, edges, ends, lag_at)
 
     hard = {r for r, places in ends.items() if any(e is not End.LAG and p[0] not in single for p, e in places.items())}
@@ -150,6 +151,17 @@ def _first_open(found: Mapping[tuple[int, int], Stall], windows: Windows, traffi
     return first
 
 
+def _first_lag(found: Mapping[tuple[int, int], Stall]) -> dict[int, int]:
+    """rank -> position in its file of the first call that others finished and it did not: what it issued later is behind."""
+    first: dict[int, int] = {}
+    for stall in found.values():
+        if stall.passed and not stall.missing:
+            for rank in stall.waiting:
+                if rank in stall.positions:
+                    first[rank] = min(stall.positions[rank], first.get(rank, stall.positions[rank]))
+    return first
+
+
 def _place(lane: P2PLane, request: Request) -> Place:
     return lane.group, p2p_lane(lane.source, lane.target), request.number
 
@@ -157,6 +169,7 @@ def _place(lane: P2PLane, request: Request) -> Place:
 def _collective(
     stall: Stall,
     first: Mapping[int, tuple[int, Place]],
+    late: Mapping[int, int],
     edges: dict[int, list[Edge]],
     ends: dict[int, dict[Place, End]],
     lag_at: dict[int, list[Place]],
@@ -164,9 +177,9 @@ def _collective(
 ) -> None:
     place = (stall.group, COLLECTIVE, stall.seq)
     held = {
-        m: first[m][1]
+        m
         for m, position in stall.positions.items()
-        if m in first and first[m][1] != place and first[m][0] < position
+        if (m in first and first[m][1] != place and first[m][0] < position) or late.get(m, position) < position
     }
     for rank in stall.waiting:
         edges[rank].extend(Edge(rank, m, place, Arrow.HOST) for m in stall.missing)
