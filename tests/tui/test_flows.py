@@ -751,3 +751,13 @@ async def test_a_finding_is_read_from_its_first_line_when_its_list_opens():
         assert app.main.prose("finding").topmost > 0
         await pilot.press("2", "4")
         assert app.main.prose("finding").topmost == 0
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+async def test_an_answer_that_fills_its_rows_is_not_cut(ascii_only):
+    """At 80 columns, where ASCII was given two cells less."""
+    incident = incidents.four_ranks()
+    summary = "x" * (80 - len("LOOK FIRST  ")) + " " + "y" * 68
+    told = replace(incident, findings=(replace(incident.findings[0], summary=summary),))
+    async with showing(told, ascii_only=ascii_only) as (app, _):
+        assert screen_text(app).splitlines()[1:3] == [f"LOOK FIRST  {'x' * 68}", " " * 12 + "y" * 68]

@@ -102,16 +102,16 @@ def wrap(prose: Iterable[Line], width: int) -> list[Line]:
     return rows
 
 
-def shorten_to(each: Line, width: int, most: int) -> Line:
-    """``each``, cut with "…" so that it wraps into at most ``most`` rows of ``width`` cells."""
+def shorten_to(each: Line, width: int, most: int, sign: str = "…") -> Line:
+    """``each``, cut with ``sign`` so that it wraps into at most ``most`` rows of ``width`` cells."""
     rows = wrap((each,), width)
     if len(rows) <= most:
         return each
     length = each.width
     while length > 0 and len(rows) > most:
         length -= max(1, length // 20)
-        rows = wrap((clip(each, length),), width)
-    return clip(each, length)
+        rows = wrap((clip(each, length, sign),), width)
+    return clip(each, length, sign)
 
 
 def clip(each: Line, width: int, sign: str = "…") -> Line:
@@ -234,3 +234,10 @@ def to_ascii(text: str) -> str:
         return text
     spelled = _BETWEEN.sub(" | ", text).translate(_ASCII)
     return spelled if spelled.isascii() else spelled.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def drawn(each: Line, *, ascii_only: bool) -> Line:
+    """The line as it is drawn: some signs take more cells in ASCII."""
+    if not ascii_only:
+        return each
+    return Line(tuple(span._replace(text=to_ascii(span.text)) for span in each.spans), each.hang)

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
-from hangview.tui.prose import Line, Prose, clip, to_ascii, wrap
+from hangview.tui.prose import Line, Prose, clip, drawn, wrap
 from hangview.tui.tones import tone_style
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ class ProseView(Widget, can_focus=True, inherit_bindings=False):
         return wrap(prose, width) if self.wrapped else [clip(each, width, "..." if self.ascii else "…") for each in prose]
 
     def _spelled(self, prose: Prose) -> Prose:
-        if not self.ascii:
-            return prose
-        return tuple(Line(tuple(span._replace(text=to_ascii(span.text)) for span in each.spans), each.hang) for each in prose)
+        return tuple(drawn(each, ascii_only=True) for each in prose) if self.ascii else prose
 
     def rows_needed(self, width: int) -> int:
         """How many rows the prose takes at ``width``."""

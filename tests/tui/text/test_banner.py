@@ -221,3 +221,25 @@ def test_at_80_columns_the_answer_is_said_in_fewer_words_and_not_cut(fixture, to
     assert len(wrap((said,), 80)) <= 2
     assert [each for each in told if each not in said.text] == []
     assert not said.text.endswith("…")
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100])
+def test_in_ascii_an_answer_of_the_same_length_is_the_same(width):
+    """No word is given up for signs that are not there: this one fills its two rows to the last cell."""
+    incident = incidents.four_ranks()
+    (lead,) = incident.findings
+    head, indent = "LOOK FIRST  ", 12
+    summary = "x" * (width - len(head)) + " " + "y" * (width - indent - 4) + "; z"
+    told = replace(incident, findings=(replace(lead, summary=summary),))
+    assert answer(told, width).text == f"{head}{summary}"
+    assert answer(told, width, ascii_only=True) == answer(told, width)
+    assert len(wrap((answer(told, width),), width)) == 2
+
+
+def test_in_ascii_fewer_words_are_chosen_by_what_is_drawn():
+    """Each of the signs takes three cells there."""
+    incident = incidents.four_ranks()
+    (lead,) = incident.findings
+    told = replace(incident, findings=(replace(lead, summary=f"{' '.join(['w…'] * 10)}; the root is not recorded"),))
+    assert answer(told, 44).text.endswith("; the root is not recorded")
+    assert answer(told, 44, ascii_only=True).text == f"LOOK FIRST  {' '.join(['w...'] * 10)}"

@@ -30,7 +30,7 @@ from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
 from hangview.tui.main.refusing import unbound
 from hangview.tui.place import Place
-from hangview.tui.prose import Tone, line, shorten_to
+from hangview.tui.prose import Tone, drawn, line, shorten_to
 from hangview.tui.prose_view import Choice, ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS, details
 from hangview.tui.titles import led
@@ -161,10 +161,10 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         tall, low = self.size.height >= TALL, self.size.height < LOW
         lines = answer_lines(self.both.comparison, sides=tall)[: 1 if low else None]
         most = [3 if tall else 2, *([2 if tall else 1] * (len(lines) - 1))]
-        room = width - 2 if self.ascii else width  # "…" takes three cells there
-        view.show(
-            (title_line(self.paths, room), *(shorten_to(each, room, rows) for each, rows in zip(lines, most, strict=True)))
-        )
+        told = zip((drawn(each, ascii_only=self.ascii) for each in lines), most, strict=True)  # as long as on the screen
+        sign = "..." if self.ascii else "…"
+        title = title_line(self.paths, width - 2 * self.ascii)  # its "…" takes three cells there
+        view.show((title, *(shorten_to(each, width, rows, sign) for each, rows in told)))
 
     def show_group(self) -> None:
         """The call where the chosen group parts, or what lies below it."""

@@ -15,7 +15,7 @@ from hangview.tui.log.window import EMPTY, grown_above, grown_below, index_at
 from hangview.tui.log.words import head_line, status_words, trouble, why_line
 from hangview.tui.main.panes import SingleLine
 from hangview.tui.main.prompt import Prompt, Prompted
-from hangview.tui.prose import Line, Tone, line, shorten_to
+from hangview.tui.prose import Line, Tone, drawn, line, shorten_to
 from hangview.tui.prose_view import ProseView
 from hangview.tui.saying import Saying
 from hangview.tui.worksheet.bindings import key_line
@@ -135,9 +135,9 @@ class HoldingScreen(Saying, Prompted, inherit_bindings=False):
 
     def _show_whole(self) -> None:
         """The line under the cursor, wrapped: what stands behind the launcher's and the library's prefixes is what counts."""
-        text = line(self.row.text if self.row is not None else "")
+        text = drawn(line(self.row.text if self.row is not None else ""), ascii_only=self._ascii)
         width, rows = max(1, self.size.width), max(1, self._whole_rows)
-        self.query_one("#log-whole", ProseView).show((shorten_to(text, width - 2 * self._ascii, rows),))
+        self.query_one("#log-whole", ProseView).show((shorten_to(text, width, rows, "..." if self._ascii else "…"),))
 
     def _show_status(self) -> None:
         row = self.row

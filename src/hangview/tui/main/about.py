@@ -12,7 +12,7 @@ from hangview.tui.grid.widget import HEADER
 from hangview.tui.live import live_keys
 from hangview.tui.main.base import BaseScreen
 from hangview.tui.place import Place, place_of
-from hangview.tui.prose import BLANK, Tone, line, shorten_to, wrap
+from hangview.tui.prose import BLANK, Tone, drawn, line, shorten_to, wrap
 from hangview.tui.text.banner import ROWS, banner
 from hangview.tui.text.call import status_words
 from hangview.tui.text.details import details
@@ -35,7 +35,6 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
 
     def show_banner(self) -> None:
         width = max(1, self.size.width)
-        room = width - 2 if self.ascii else width  # "…" takes three cells there
         self.grid_at = self.grid_is_at()
         lines = banner(
             self.incident,
@@ -47,11 +46,14 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
             partial=self.partial,
             trouble=self.trouble,
             heads=self.heads,
-            width=room,
+            width=width,
             grid_at=self.grid_at,
+            ascii_only=self.ascii,
         )
-        left = max(1, 1 + ROWS - len(wrap(lines[1:2], room)))
-        rows = (shorten_to(each, room, (1, ROWS, left)[at]) for at, each in enumerate(lines))
+        lines = tuple(drawn(each, ascii_only=self.ascii) for each in lines)  # as long as they are on the screen
+        left = max(1, 1 + ROWS - len(wrap(lines[1:2], width)))
+        sign = "..." if self.ascii else "…"
+        rows = (shorten_to(each, width, (1, ROWS, left)[at], sign) for at, each in enumerate(lines))
         view = self.prose("banner")
         before = view.rows_needed(width)
         view.show(tuple(rows), top=False)

@@ -10,7 +10,7 @@ from hangview.report.coverage import at_least, newer_unread, no_hang, producers,
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
-from hangview.tui.prose import Line, Prose, Span, Tone, line, wrap
+from hangview.tui.prose import Line, Prose, Span, Tone, drawn, line, wrap
 from hangview.tui.text.brief import MORE, briefs
 from hangview.tui.text.common import missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
@@ -28,7 +28,15 @@ ROWS = 2
 _NOTHING = Span("")
 
 
-def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, demo: bool = False, width: int = 1000) -> Line:
+def title(
+    incident: Incident | None,
+    paths: tuple[str, ...],
+    activity: str,
+    *,
+    demo: bool = False,
+    width: int = 1000,
+    ascii_only: bool = False,
+) -> Line:
     """``hangview  run-4711 · attempt 2 · dumps 62/64 · nccl, dump schema 2.10 · watching (poll 2 s)``.
 
     What does not fit into ``width`` is said shorter or left out, the least wanted first; what is going on never is.
@@ -56,7 +64,8 @@ def title(incident: Incident | None, paths: tuple[str, ...], activity: str, *, d
         parts["logs"] = count(logs, "log") if logs else ""
 
     def assembled() -> Line:
-        return line(("hangview", Tone.STRONG), "  " + " · ".join(filter(None, parts.values())), *_activity(doing))
+        said = line(("hangview", Tone.STRONG), "  " + " · ".join(filter(None, parts.values())), *_activity(doing))
+        return drawn(said, ascii_only=ascii_only)
 
     path = shorten(paths[0].rstrip("/").rsplit("/", 1)[-1], 16) if paths else ""
     for name, instead in (("kinds", shorter), ("logs", ""), ("kinds", ""), ("path", path)):
@@ -71,7 +80,7 @@ def _activity(activity: str) -> list[Span]:
     return [Span(" · "), Span(activity, Tone.KEY)] if activity else []
 
 
-def so_far(incident: Incident, width: int = 1000) -> Line:
+def so_far(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -> Line:
     """What the files say of which only some were read: no word that names anybody, more files may turn it round."""
     read, expected = len(incident.coverage.read), len(incident.coverage.expected)
     part = f" ({read:,} of {count(expected, 'dump')} read)"
@@ -79,7 +88,7 @@ def so_far(incident: Incident, width: int = 1000) -> Line:
     if not incident.findings:
         return line(("SO FAR  ", Tone.KEY), nothing, (part, Tone.DIM), hang=8)
     before, after = Span("SO FAR  ", Tone.KEY), Span(part, Tone.DIM)
-    return _fitting(incident, incident.findings[0], before, width, tone=Tone.PLAIN, after=after)
+    return _fitting(incident, incident.findings[0], before, width, tone=Tone.PLAIN, after=after, ascii_only=ascii_only)
 
 
 def _fitting(
@@ -91,13 +100,14 @@ def _fitting(
     rows: int = ROWS,
     tone: Tone = Tone.STRONG,
     after: Span = _NOTHING,
+    ascii_only: bool,
 ) -> Line:
     """The finding behind ``before`` in the fullest words that ``rows`` rows of ``width`` cells hold; else in the fewest."""
     told = line()
     for words in briefs(incident, finding):
         if rows > 1 and words.endswith(MORE):
             break  # in two rows there is room for a part of what follows: better cut than left out
-        told = line(before, (words, tone), after, hang=len(before.text))
+        told = drawn(line(before, (words, tone), after, hang=len(before.text)), ascii_only=ascii_only)
         if len(wrap((told,), width)) <= rows:
             break
     return told
@@ -114,7 +124,7 @@ def answering(incident: Incident) -> Finding | None:
     return None
 
 
-def answer(incident: Incident, width: int = 1000) -> Line:
+def answer(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -> Line:
     """The one line that answers, in the report's words; in fewer where ``width`` needs it, so that two rows hold it whole."""
     shown = answering(incident)
     if incident.verdict is Verdict.NO_HANG and shown is None:
@@ -128,7 +138,7 @@ def answer(incident: Incident, width: int = 1000) -> Line:
         word, tone = role_word(incident, shown), role_mark(incident, shown)[1]
     else:
         word, tone = NO_RANK if shown.role is Role.WAITING else "DIVERGENCE", Tone.UNKNOWN
-    return _fitting(incident, shown, Span(f"{word}  ", tone), width)
+    return _fitting(incident, shown, Span(f"{word}  ", tone), width, ascii_only=ascii_only)
 
 
 def others(incident: Incident) -> str:
@@ -142,7 +152,15 @@ def others(incident: Incident) -> str:
     return f"AND {len(more):,} more{f': {name_ranks(named, 3)}' if named else ''}" if more else ""
 
 
-def stepped(incident: Incident, current: Finding | None, grid_at: str = "", width: int = 1000, rows: int = 1) -> Line | None:
+def stepped(
+    incident: Incident,
+    current: Finding | None,
+    grid_at: str = "",
+    width: int = 1000,
+    rows: int = 1,
+    *,
+    ascii_only: bool = False,
+) -> Line | None:
     """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; where the answer tells it, what stands first beside it
     instead (``finding 1 of 2 · AND rank 6``).
 
@@ -157,7 +175,9 @@ def stepped(incident: Incident, current: Finding | None, grid_at: str = "", widt
         more = others(incident)
         return line((number, Tone.KEY), *([(" · ", Tone.DIM), (more, Tone.LEAD)] if more else []))
     word = f"{role_word(incident, current)}  " if current.role is Role.LEAD else ""
-    return _fitting(incident, current, Span(f"{number}: {word}", Tone.KEY), width, rows=rows, tone=Tone.PLAIN)
+    return _fitting(
+        incident, current, Span(f"{number}: {word}", Tone.KEY), width, rows=rows, tone=Tone.PLAIN, ascii_only=ascii_only
+    )
 
 
 def _judged(incident: Incident) -> str:
@@ -183,11 +203,11 @@ def _what_is_missing(incident: Incident) -> str:
     return "no call could be compared between ranks"
 
 
-def context(incident: Incident, width: int = 1000) -> Line:
+def context(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -> Line:
     """Who waits because of it, which dumps are missing and why; in less than ``width`` cells where that can be said shorter:
     what is said in full elsewhere goes first, and no part is cut in its middle."""
-    forms = (_context(incident, level) for level in range(4))
-    return next((form for form in forms if form.width <= width), _context(incident, 3))
+    forms = [drawn(_context(incident, level), ascii_only=ascii_only) for level in range(4)]
+    return next((form for form in forms if form.width <= width), forms[-1])
 
 
 def _context(incident: Incident, level: int) -> Line:
@@ -235,13 +255,15 @@ def banner(
     heads: Heads | None = None,
     width: int = 1000,
     grid_at: str = "",
+    ascii_only: bool = False,
 ) -> Prose:
     """Three lines; ``short`` leaves the last one out, for low terminals, unless it tells the finding that was stepped to.
 
     ``partial``: more files are still to be read; ``trouble``: why the last look ended without an answer; ``heads``: what the
-    dumps' headers say, where that is all there is yet; ``grid_at``: what the grid shows where that is not ``current``.
+    dumps' headers say, where that is all there is yet; ``grid_at``: what the grid shows where that is not ``current``;
+    ``ascii_only``: it is drawn so, and some signs take more cells then.
     """
-    head = title(incident, paths, activity, demo=demo, width=width)
+    head = title(incident, paths, activity, demo=demo, width=width, ascii_only=ascii_only)
     if incident is None and trouble:
         return (head, line(("NOT READ  ", Tone.UNKNOWN), (trouble, Tone.STRONG), hang=10))
     if incident is None and heads is not None:
@@ -249,19 +271,19 @@ def banner(
     if incident is None:
         return (head, line(("READING  ", Tone.KEY), "no answer yet: the files are being read"))
     if trouble:  # what stands here was true when it was read
-        told = so_far(incident, width) if partial else answer(incident, width)
-        before = "as last read; now "
-        return (head, told, line((before, Tone.UNKNOWN), (cut_middle(trouble, max(width - len(before), 20)), Tone.LEAD)))
+        told = so_far(incident, width, ascii_only=ascii_only) if partial else answer(incident, width, ascii_only=ascii_only)
+        before, sign = "as last read; now ", "..." if ascii_only else "…"
+        return (head, told, line((before, Tone.UNKNOWN), (cut_middle(trouble, max(width - len(before), 20), sign), Tone.LEAD)))
     if partial:
-        told = so_far(incident, width)
-        return (head, told) if short else (head, told, context(incident, width))
-    lines = (head, answer(incident, width))
+        told = so_far(incident, width, ascii_only=ascii_only)
+        return (head, told) if short else (head, told, context(incident, width, ascii_only=ascii_only))
+    lines = (head, answer(incident, width, ascii_only=ascii_only))
     left = 1 + ROWS - min(ROWS, len(wrap(lines[1:], width)))  # what the answer does not take of its two rows
-    step = stepped(incident, current, grid_at, width, left)
+    step = stepped(incident, current, grid_at, width, left, ascii_only=ascii_only)
     tells = current is not None and current is not answering(incident)  # another than the answer's: the grid shows that one
     if step is not None and (tells or (short and (grid_at or others(incident)))):
         return (*lines, step)
     if short:
         return lines
-    about = context(incident, width - (step.width + 3 if step is not None else 0))
+    about = context(incident, width - (step.width + 3 if step is not None else 0), ascii_only=ascii_only)
     return (*lines, about if step is None else line(*step.spans, (" · ", Tone.DIM), *about.spans))
