@@ -761,3 +761,33 @@ async def test_an_answer_that_fills_its_rows_is_not_cut(ascii_only):
     told = replace(incident, findings=(replace(incident.findings[0], summary=summary),))
     async with showing(told, ascii_only=ascii_only) as (app, _):
         assert screen_text(app).splitlines()[1:3] == [f"LOOK FIRST  {'x' * 68}", " " * 12 + "y" * 68]
+
+
+def grid_title(app: HangviewApp) -> str:
+    return str(app.main.pane("grid")._border_title)
+
+
+@pytest.mark.parametrize("width", [40, 50, 60, 80, 100, 140])
+async def test_the_grids_title_never_loses_what_it_shows(width):
+    """Filtered, unfolded and zoomed out."""
+    async with showing(incidents.large(64, 500, [37]), (width, 24)) as (app, pilot):
+        for keys in ("u", "-", "-"):
+            await pilot.press(*("minus" if key == "-" else key for key in keys))
+            assert "default_pg" in grid_title(app), keys
+        await pilot.press("f", *"0-3,7", "enter")
+        await pilot.pause()
+        assert "default_pg" in grid_title(app)
+        assert "5 of 64" in grid_title(app)
+
+
+async def test_a_filter_says_which_ranks_the_lane_does_not_have():
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("f", *"0-1,99", "enter")
+        await pilot.pause()
+        assert "rank 99 is not in this lane" in screen_text(app)
+        assert "[only 0-1: 2 of 4" in grid_title(app)
+        await pilot.press("f")
+        await pilot.press(*["backspace"] * 10, *"2-5,7", "enter")
+        await pilot.pause()
+        assert "ranks 4-5,7 are not in this lane" in screen_text(app)
+        assert "[only 2-3: 2 of 4" in grid_title(app)

@@ -64,7 +64,7 @@ def test_a_draft_comes_back_for_the_same_folder_and_for_no_other(places: Places)
     first.close()
     (draft,) = places.store().drafts(INCIDENT)
     assert draft.sheet["driver"].typed == "580.65"
-    assert draft.about.startswith("4 ranks, attempt 1: rank 3 did not request")
+    assert draft.about.startswith("4 ranks: rank 3 did not request")
     assert places.store().drafts(replace(INCIDENT, paths=("elsewhere",))) == ()
 
 
@@ -603,3 +603,13 @@ def test_half_a_character_can_be_saved(places: Places) -> None:
     result = places.store().save(blank_sheet().with_text("driver", "a\ud83db"), DEFAULT_NAME)
     assert result.ok
     result.path.read_text(encoding="utf-8")
+
+
+def test_which_of_several_attempts_a_draft_is_of(places: Places) -> None:
+    attempts = (Attempt(1, (0,), False), Attempt(2, (0, 1), True))
+    incident = replace(INCIDENT, records=replace(INCIDENT.records, attempts=attempts))
+    store = places.store()
+    store.keep(SHEET.with_text("driver", "580.65"), incident)
+    store.close()
+    (draft,) = places.store().drafts(incident)
+    assert draft.about.startswith("4 ranks, attempt 2: rank 3 did not request")

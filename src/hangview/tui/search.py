@@ -322,3 +322,11 @@ def filtered_ranks(plane: Plane, typed: str, leads: Iterable[int], marked: Itera
         return set(parse_ranks(typed)) & set(plane.ranks)
     except ValueError as error:
         raise ValueError(f"{error}; or a state (not requested), differs, lead, marked") from None
+
+
+def strange_ranks(plane: Plane, typed: str) -> tuple[int, ...]:
+    """Ranks of a typed list that the lane does not have, ascending; none where something else was typed."""
+    try:
+        return tuple(sorted(set(parse_ranks(typed)) - set(plane.ranks)))
+    except ValueError:
+        return ()

@@ -68,7 +68,8 @@ def new_name() -> str:
 def about(incident: Incident) -> str:
     """An incident in one line, so that a person knows which one a draft is of."""
     ranks = count(len(incident.coverage.expected), "rank")
-    attempt = next((f", attempt {attempt.attempt}" for attempt in incident.records.attempts if attempt.current), "")
+    attempts = incident.records.attempts if len(incident.records.attempts) > 1 else ()  # of one alone there is nothing to say
+    attempt = next((f", attempt {attempt.attempt}" for attempt in attempts if attempt.current), "")
     finding = f": {escape(incident.findings[0].summary)}" if incident.findings else ""
     return f"{ranks}{attempt}{finding}"
 

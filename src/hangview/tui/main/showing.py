@@ -25,6 +25,7 @@ from hangview.tui.text.news import being_written
 from hangview.tui.text.source import ledger_lines
 from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
+from hangview.tui.titles import cut_middle
 
 if TYPE_CHECKING:
     from textual import events
@@ -258,19 +259,25 @@ class ShowingScreen(AboutScreen, inherit_bindings=True):
         members = f"{count(len(group.ranks), 'rank')}{f' {folded}' if len(folded) <= 16 else ''}" if group else ""
         inferred = " (members inferred)" if group and group.inferred else ""
         kind = "collective" if plane.lane == COLLECTIVE else plane.lane
-        block = self.grid.scale.block
-        extra = [f"{block} seqs in a column"] if block > 1 else []
-        if self.filter_text:
-            shown, total = len(self.grid.only or ()), len(plane.ranks)
-            extra.append(f"[only {self.filter_text}: {shown:,} of {total:,} · {self.key('clear_filter')}: all]")
-        if self.grid.unfolded:
-            extra.append("unfolded")
         name = (group.called if len(folded) <= 16 else group.label) if group else "?"  # where its ranks stand beside it
-        said = [name, *extra, members + inferred, kind]
-        forms = [" · ".join(said[:most]) for most in range(len(said), len(extra), -1)]
-        bare = [each.partition(" · ")[0] + "]" if each.startswith("[only ") else each for each in extra]  # without the key
-        self.say_keyed("grid", (*forms, " · ".join([name, *bare]), " · ".join(bare or [name])))
+        self.say_keyed("grid", self._grid_forms(plane, name, members + inferred, kind))
         self._show_legend(plane)
+
+    def _grid_forms(self, plane: Plane, name: str, members: str, kind: str) -> tuple[str, ...]:
+        """The grid's title in fewer and fewer words; the name of what it shows never goes."""
+        block, only, total = self.grid.scale.block, "", len(plane.ranks)
+        zoom, unfolded = f"{block} seqs in a column" if block > 1 else "", "unfolded" if self.grid.unfolded else ""
+        kept = f"{len(self.grid.only or ()):,} of {total:,}"
+        if self.filter_text:
+            only = f"only {self.filter_text}: {kept}"
+        keyed = f"[{only} · {self.key('clear_filter')}: all]" if only else ""
+        bare, least = (f"[{only}]", f"[{kept}]") if only else ("", "")
+        said = (
+            *((name, zoom, keyed, unfolded, *rest) for rest in ((members, kind), (members,), ())),
+            (name, zoom, bare, unfolded), (name, zoom, bare), (name, zoom, least), (name, bare), (name, least),
+        )  # fmt: skip
+        forms = tuple(" · ".join(filter(None, parts)) for parts in said)
+        return (*forms, " · ".join(filter(None, (cut_middle(name, 13), least))))
 
     def _say_rows(self, position: str) -> None:
         """Which rows of the grid are in sight; the legend has what is left of the frame."""

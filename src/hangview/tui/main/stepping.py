@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.text import count
+from hangview.text import count, fold_ranks, name_ranks
 from hangview.tui.grid.plane import fold
 from hangview.tui.grid.widget import Spot
 from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.refusing import in_grid, no_incident
 from hangview.tui.main.showing import ShowingScreen
 from hangview.tui.place import Place, place_of
-from hangview.tui.search import filtered_ranks, rank_typed, rankless, search
+from hangview.tui.search import filtered_ranks, rank_typed, rankless, search, strange_ranks
 from hangview.tui.text.finding import no_findings
 
 if TYPE_CHECKING:
@@ -214,6 +214,9 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         if not ranks:
             self.say(f"no rank of this lane is {typed.strip()}: all rows stay")
             return
-        self.filter_text = typed.strip()
+        strange = strange_ranks(plane, typed)
+        self.filter_text = fold_ranks(ranks) if strange else typed.strip()
         self.grid.set_rows(only=ranks)
         self.show_rest()
+        if strange:
+            self.say(f"{name_ranks(strange, 4)} {'is' if len(strange) == 1 else 'are'} not in this lane")
