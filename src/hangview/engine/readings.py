@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from hangview.producers import Completion, producer_of
-from hangview.schema import CellState
+from hangview.schema import FULL, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 #: Values of the column ``lane``.
 COLLECTIVE, P2P, BATCH_END, CONTROL = 0, 1, 2, 3
+
+#: Nanoseconds within which works that are torn down together end, as the watchdog polls; and without anything issued before,
+#: from which on an end of all of them is no end of a step.
+_MOMENT_NS, _LONG_NS = 1_000_000_000, 30_000_000_000
+#: Clocks of the members of one call, where a completion there is to be the same moment.
+_CLOCKS_NS = 5_000_000_000
 
 #: Readings of a request that is not over.
 OPEN = (int(CellState.REQUESTED), int(CellState.STARTED), int(CellState.FAILED))
@@ -57,10 +63,12 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
         homes = joined.select("group").collect(engine="streaming")["group"]
     ops = _op_table(records)
     by_op = {name: ops[name].gather(entries["op"]) for name in ops.columns}
-    newest = dict(entries.group_by("source").agg(pl.col("created_ns").max()).iter_rows())
-    newest_of = pl.Series("newest_ns", [newest.get(i) for i in range(len(records.sources))], dtype=pl.Int64)
+    ends = entries.group_by("source").agg(newest_ns=pl.col("created_ns").max(), last_ns=pl.col("completed_ns").max())
+    ends = pl.DataFrame({"source": range(len(records.sources))}, schema={"source": pl.UInt32}).join(
+        ends, on="source", how="left", maintain_order="left"
+    )
     timed = entries.select("state", "retired", "created_ns", "completed_ns", "timeout_ms").with_columns(
-        by_op["completion"], newest_ns=newest_of.gather(entries["source"])
+        by_op["completion"], *(ends[name].gather(entries["source"]) for name in ("newest_ns", "last_ns"))
     )
     flags = (by_op[name] for name in ("completion", "closes", "ends", "peers", "control"))
     reading = timed.lazy().select(reading=_reading()).collect(engine="streaming")["reading"]
@@ -73,6 +81,7 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
         frame = frame.with_columns(reading=frame["reading"].set(left, int(CellState.ENDED)))
     issued = (pl.col("completion") == 2) & (pl.col("reading") == int(CellState.ENDED))
     added = frame.select("lane", "reading", "closed", "unclear", issued=issued)
+    added = _completed_elsewhere(added, entries, homes, pl.Series("full", [op.family in FULL for op in records.ops]))
     return entries.with_columns(homes, by_op["family"]).hstack(added)
 
 
@@ -188,16 +197,18 @@ def _reading() -> pl.Expr:
     """CellState of each record by itself.
 
     "completed" later than the record's own time-out, with nothing issued after it, is the mark of an abort
-    (PyTorch PR 119249): the communicator's kernels end when it is torn down.
+    (PyTorch PR 119249): the communicator's kernels end when it is torn down. So is the end of all that a rank waits in, in one
+    moment, as the last thing in its file and long after it issued anything: who restarts, or another group's time-out, tears
+    down communicators earlier.
     """
     state, retired, mode = pl.col("state"), pl.col("retired"), pl.col("completion")
     completed = state == 2
-    aborted = (
-        completed
-        & (pl.col("timeout_ms") > 0)
-        & (pl.col("completed_ns") - pl.col("created_ns") > pl.col("timeout_ms") * 1_000_000)
-        & (pl.col("completed_ns") >= pl.col("newest_ns"))
-    ).fill_null(value=False)
+    late = (pl.col("timeout_ms") > 0) & (pl.col("completed_ns") - pl.col("created_ns") > pl.col("timeout_ms") * 1_000_000)
+    at_last = (pl.col("completed_ns") >= pl.col("last_ns") - _MOMENT_NS) & (
+        pl.col("completed_ns") - pl.col("newest_ns") > _LONG_NS
+    )
+    aborted = completed & (pl.col("completed_ns") >= pl.col("newest_ns")) & (late | at_last)
+    aborted = aborted.fill_null(value=False)
     code = {s: pl.lit(int(s), dtype=pl.UInt8) for s in CellState}
     return (
         pl.when(mode == 1)
@@ -214,6 +225,24 @@ def _reading() -> pl.Expr:
         .then(code[CellState.STARTED])
         .otherwise(code[CellState.REQUESTED])
     )
+
+
+def _completed_elsewhere(added: pl.DataFrame, entries: pl.DataFrame, homes: pl.Series, full: pl.Series) -> pl.DataFrame:
+    """What looks like an abort is none where another member completed the call, in that moment or, as all are needed for it, at
+    any time: it had waited for that member."""
+    lane = (pl.col("lane") == COLLECTIVE) & pl.col("group").is_not_null() & (pl.col("state") == 2)
+    table = added.lazy().select("lane", "reading").with_columns(homes, *entries.select("op", "seq", "state", "completed_ns"))
+    call = ("group", "seq", "op", "completed_ns")
+    failed = lane & (pl.col("reading") == int(CellState.FAILED))
+    seen = table.with_row_index("row").filter(failed).select(*call, "row").collect()
+    if seen.is_empty():
+        return added
+    done = table.filter(lane & (pl.col("reading") == int(CellState.COMPLETED))).select(*call).collect()
+    apart = (pl.col("completed_ns") - pl.col("completed_ns_there")).abs()
+    met = seen.join(done, on=["group", "seq"], suffix="_there")
+    met = met.with_columns(full=full.gather(met["op"]))
+    at = met.filter(pl.col("full") | (apart <= _CLOCKS_NS))["row"].unique()
+    return added.with_columns(reading=added["reading"].scatter(at, int(CellState.COMPLETED)))
 
 
 def _lanes(frame: pl.DataFrame) -> pl.DataFrame:
