@@ -364,6 +364,33 @@ async def test_too_small_says_so_and_comes_back():
         assert "too small" not in screen_text(app)
 
 
+@pytest.mark.parametrize("key", ["4", "w", "question_mark", "slash", "u", "L", "i", "f6"])
+async def test_too_small_stays_said_and_no_key_acts_unseen(key):
+    async with showing(incidents.eight_in_five_groups()) as (app, pilot):
+        before = screen_text(app)
+        await pilot.resize_terminal(40, 10)
+        await pilot.pause()
+        await pilot.press(key, "j", "enter")
+        await pilot.pause()
+        assert app.screen is app.main
+        assert "too small" in screen_text(app)
+        assert "q quits" in " ".join(screen_text(app).split())
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert screen_text(app) == before
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+async def test_too_small_can_be_left(key):
+    """At once, also from deep inside."""
+    async with showing(incidents.four_ranks()) as (app, pilot):
+        await pilot.press("enter", "enter")
+        await pilot.resize_terminal(40, 10)
+        await pilot.press(key)
+        await pilot.pause()
+    assert app.return_value == 1
+
+
 # New files
 
 
@@ -665,9 +692,9 @@ async def test_the_header_is_about_the_finding_that_the_grid_shows_or_says_both(
         assert "grid at" not in header(app)
         await pilot.press("slash", *"group dp3", "enter")  # a look aside
         assert app.main.place == Place(6, "collective", 6, 3)
-        assert "finding 3 of 5 · grid at finding 5" in header(app)
+        assert "grid at finding 5 · finding 3 of 5" in header(app)
         await pilot.press("escape", "slash", *"group tp0", "enter")
-        assert "finding 3 of 5 · grid at TP0" in header(app)
+        assert "grid at TP0 · finding 3 of 5" in header(app)
         await pilot.press("escape", "n")  # off the finding: n comes back to it
         assert app.main.finding_at == 2
         assert "grid at" not in header(app)
@@ -678,8 +705,8 @@ async def test_the_header_says_where_the_grid_is_when_the_list_was_only_looked_t
         await pilot.press("4", "j", "j")
         assert "grid at" not in header(app)  # the grid is out of sight
         await pilot.press("escape")
-        assert "finding 3 of 5 · grid at finding 1" in header(app)
-        assert "finding 3 of 5 · grid at finding 1" in screen_text(app).partition("\n")[2].partition("\n")[2]
+        assert "grid at finding 1 · finding 3 of 5" in header(app)
+        assert "grid at finding 1 · finding 3 of 5" in screen_text(app).partition("\n")[2].partition("\n")[2]
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (160, 48)])

@@ -65,6 +65,12 @@ def test_shortened_lines_take_no_more_rows_than_asked(text, width, most):
     assert len(wrap((shorten_to(line(text), width, most),), width)) <= most
 
 
+def test_shortened_lines_fill_their_rows():
+    text = "a" * 20 + " " + "b" * 20 + " " + "c" * 20
+    assert texts(wrap((shorten_to(line(text), 20, 2),), 20)) == ["a" * 20, "b" * 19 + "…"]
+    assert texts(wrap((shorten_to(line(text), 20, 2, "..."),), 20)) == ["a" * 20, "b" * 17 + "..."]
+
+
 def test_shortened_lines_say_so():
     assert texts(wrap((shorten_to(line("one two three four five"), 9, 2),), 9)) == ["one two", "three fo…"]
     assert shorten_to(line("one two"), 9, 2).text == "one two"

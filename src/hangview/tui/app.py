@@ -126,7 +126,8 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         """After the key that the tour waits for, once it has done what it does."""
         typing = isinstance(self.focused, Input | TextArea)
         tour = self._tour
-        if tour is not None and isinstance(event, Key) and not typing and tour.press(event.key, self.live):
+        heard = isinstance(event, Key) and not typing and not self.main.cramped
+        if tour is not None and isinstance(event, Key) and heard and tour.press(event.key, self.live):
             self._step_begins = True
             self.main.show_tour(tour.words(self.live))
 

@@ -10,12 +10,14 @@ from textual.app import App
 from textual.events import Key, Mount, MouseDown, Paste, Resize
 from textual.widgets import Input, TextArea
 
+from hangview.keymap import all_actions
 from hangview.text import count
 from hangview.tui.actions import Where
 from hangview.tui.bindings import bindings_for
 from hangview.tui.colours import THEMES, variables
 from hangview.tui.ending import Ending
 from hangview.tui.live import LiveKeys
+from hangview.tui.main.paned import PanedScreen
 from hangview.tui.saying import Saying
 from hangview.tui.straight import heard_on_the_way
 from hangview.tui.thrift import Shown
@@ -126,6 +128,10 @@ class BaseApp(App[int], inherit_bindings=False):
 
     async def _hand_on(self, event: Key | Paste) -> None:
         """To what it is bound to, or to who has the focus; the first key after the terminal had lost it brings it back."""
+        if isinstance(self.screen, PanedScreen) and self.screen.cramped and not self._is_key_of("quit", event):
+            if self._is_key_of("leave", event):
+                await self.run_action("leave_program")
+            return
         target = self.focused or self.screen
         if isinstance(event, Paste) and isinstance(target, Input):
             event.text, left_out = one_line(event.text)
@@ -136,6 +142,9 @@ class BaseApp(App[int], inherit_bindings=False):
             await super().on_event(event)
         elif not await self._check_bindings(event.key, priority=True):
             await self._check_bindings(event.key)
+
+    def _is_key_of(self, name: str, event: Key | Paste) -> bool:
+        return isinstance(event, Key) and event.key in self.live.of(all_actions()[name])
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """Textual's own, which tells alone whether a key is bound to anything: one that is not says so."""

@@ -111,6 +111,8 @@ def shorten_to(each: Line, width: int, most: int, sign: str = "…") -> Line:
     while length > 0 and len(rows) > most:
         length -= max(1, length // 20)
         rows = wrap((clip(each, length, sign),), width)
+    while len(wrap((clip(each, length + 1, sign),), width)) <= most:  # to the last cell
+        length += 1
     return clip(each, length, sign)
 
 

@@ -321,6 +321,8 @@ async def test_too_small_and_back(both):
     async with showing(both) as (app, pilot):
         await pilot.resize_terminal(30, 8)
         await pilot.pause()
+        await pilot.press("n", "question_mark", "tab")
+        assert app.screen is app.main
         assert "too small" in " ".join(screen_text(app).split())
         await pilot.resize_terminal(160, 48)
         await pilot.pause()

@@ -24,7 +24,7 @@ from hangview.tui.compare.words import (
     step_text,
     title_line,
 )
-from hangview.tui.layout import SMALLEST, too_small
+from hangview.tui.layout import too_small
 from hangview.tui.live import live_keys
 from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
@@ -151,6 +151,9 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
         self.show_group()
 
     def show_banner(self) -> None:
+        if self.cramped:
+            self.share_out()  # which says so in its place
+            return
         view = self.prose("banner")
         width = max(1, self.size.width)
         if self.both is None:
@@ -236,12 +239,12 @@ class CompareScreen(PanedScreen, inherit_bindings=False):
     def share_out(self) -> None:
         """Sizes of the panes for this terminal."""
         width, height = self.size
-        fits = width >= SMALLEST[0] and height >= SMALLEST[1]
+        fits = not self.cramped
         banner = self.prose("banner")
         for name in ("main", "status", "keys"):
             self.query_one(f"#{name}").display = fits
         if not fits:
-            banner.show((line((too_small(width, height), Tone.LEAD)),))
+            banner.show((line((f"{too_small(width, height)} · {self.key('leave')} quits", Tone.LEAD)),))
             banner.styles.height = height
             return
         rows = banner.rows_needed(width)

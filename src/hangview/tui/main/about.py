@@ -34,6 +34,9 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
     """Words about a place; the grid and the lists are drawn elsewhere."""
 
     def show_banner(self) -> None:
+        if self.cramped:
+            self.share_out()  # which says so in its place
+            return
         width = max(1, self.size.width)
         self.grid_at = self.grid_is_at()
         lines = banner(

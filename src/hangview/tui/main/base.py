@@ -182,7 +182,8 @@ class BaseScreen(Prompted, PanedScreen, inherit_bindings=False):
         )  # fmt: skip
         view.styles.height = banner if layout.fits else height
         if not layout.fits:
-            view.show((line((f"{too_small(width, height)}; hangview report needs no screen", Tone.LEAD)),))
+            told = f"{too_small(width, height)}; hangview report needs no screen · {self.key('leave')} quits"
+            view.show((line((told, Tone.LEAD)),))
         for name in ("main", "bottom", "status", "keys"):
             shown = {"main": layout.middle, "bottom": layout.bottom > 0, "keys": not self.asks}.get(name, True)
             self.query_one(f"#{name}").display = layout.fits and shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from hangview.tui.copying import copied
+from hangview.tui.layout import SMALLEST
 from hangview.tui.live import live_keys
 from hangview.tui.main.panes import Pane
 from hangview.tui.main.refusing import unbound
@@ -46,6 +47,11 @@ class PanedScreen(Saying, Screen[None], inherit_bindings=False):
     def show_all(self) -> None:
         """Everything anew."""
         raise AssertionError("nothing to show")
+
+    @property
+    def cramped(self) -> bool:
+        """Whether the terminal is too small for it: it says so, and no key does anything unseen but to leave."""
+        return self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
 
     # Pieces
 

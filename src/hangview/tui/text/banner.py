@@ -164,13 +164,14 @@ def stepped(
     """``finding 3 of 4: ranks 1,9 wait …``: which finding n has come to; where the answer tells it, what stands first beside it
     instead (``finding 1 of 2 · AND rank 6``).
 
-    ``grid_at``: what the grid is at where that is another one, as in ``finding 1 of 4 · grid at finding 2``.
+    ``grid_at``: what the grid is at where that is another one, as in ``grid at finding 2 · finding 1 of 4``: said first, for
+    the words behind the number are the current finding's.
     """
     total = len(incident.findings)
     at = next((at for at, each in enumerate(incident.findings) if each is current), None)
     if at is None or total < 2:
         return None
-    number = f"finding {at + 1} of {total:,}{f' · grid at {grid_at}' if grid_at else ''}"
+    number = f"{f'grid at {grid_at} · ' if grid_at else ''}finding {at + 1} of {total:,}"
     if current is None or current is answering(incident):
         more = others(incident)
         return line((number, Tone.KEY), *([(" · ", Tone.DIM), (more, Tone.LEAD)] if more else []))
