@@ -6,7 +6,7 @@ import pytest
 
 from hangview.engine import generations
 from hangview.incident import Kind, Role, Verdict
-from tests.engine.support import DONE, FAILED, OPEN, PAIR, Dump, Pg, look, rank, records
+from tests.engine.support import DONE, FAILED, OPEN, PAIR, Dump, How, Pg, look, rank, records
 
 OLD, NEW = (Pg("0", "default_pg", (0, 1, 2, 3), pg_id) for pg_id in (0, 1))
 EVAL, EVAL_AGAIN = (Pg("a" * 40, "eval", (0, 1, 2, 3), pg_id) for pg_id in (1, 2))
@@ -205,3 +205,49 @@ def test_earlier_generations_are_called_after_the_newest():
         "default_pg (2 generations ago)",
     ]
     assert [(lane.judged, lane.front) for lane in found.lanes] == [(True, 5), (False, 4), (False, 3)]
+
+
+# -- another name for each generation --------------------------------------------------------------------------------------
+
+
+def quorum(number: int, *ranks: int) -> Pg:
+    return Pg(f"torchft_quorum_{number}_rank_0", "undefined", ranks)
+
+
+def in_quorums(number: int, last: int, then: How | None) -> Dump:
+    """It lost rank 2 in quorum 1, went on with two, and then with three again up to call ``last`` of quorum 3."""
+    dump = (
+        rank(number).calls("all_reduce", 1, 9, group=quorum(1, 0, 1, 2)).call("all_reduce", 10, OPEN, group=quorum(1, 0, 1, 2))
+    )
+    dump.calls("all_reduce", 1, 30, group=quorum(2, 0, 1), at=50.0).calls(
+        "all_reduce", 1, last, group=quorum(3, 0, 1, 2), at=99.0
+    )
+    return dump if then is None else dump.call("all_reduce", last + 1, then, group=quorum(3, 0, 1, 2), at=100.0)
+
+
+def test_a_call_that_failed_in_a_quorum_that_was_left_is_over():
+    """Rank 2 is another process now, which knows quorum 3 alone."""
+    new = rank(2).calls("all_reduce", 1, 20, group=quorum(3, 0, 1, 2), at=99.0)
+    incident = look(in_quorums(0, 20, None), in_quorums(1, 20, None), new)
+    assert (incident.verdict, incident.findings) == (Verdict.NO_HANG, ())
+
+
+def test_who_is_missed_in_the_newest_quorum_is_named():
+    new = rank(2).calls("all_reduce", 1, 20, group=quorum(3, 0, 1, 2), at=99.0)
+    new.call("all_reduce", 21, OPEN, group=quorum(3, 0, 1, 2), at=100.0)
+    incident = look(in_quorums(0, 20, OPEN), in_quorums(1, 20, None), new)
+    assert incident.leads == (1,)
+    assert incident.findings[0].seq == 21
+
+
+def test_a_quorum_of_others_is_not_left():
+    """Another local rank's groups count for themselves."""
+    other = Pg("torchft_quorum_7_rank_1", "undefined", (4, 5))
+    dumps = [rank(r).calls("all_reduce", 1, 3, group=other) for r in (4, 5)]
+    first = quorum(1, 0, 1)
+    incident = look(
+        rank(0).calls("all_reduce", 1, 3, group=first).call("all_reduce", 4, OPEN, group=first),
+        rank(1).calls("all_reduce", 1, 3, group=first),
+        *dumps,
+    )
+    assert incident.leads == (1,)

@@ -12,6 +12,7 @@ one began, for all, after the one before it was left. A rank whose records canno
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
@@ -33,10 +34,15 @@ if TYPE_CHECKING:
     Place = tuple[int, int, int | None, int]
     #: By (source, label), the places of a group that differs from others in name or members.
     Home = dict[tuple[int, int], tuple["Span", ...]]
+    #: A group: name, members, which of several.
+    Key = tuple[str, frozenset[int], int]
 
 #: Which one of several groups that differ in nothing else: 0 is the newest generation, ``EARLIER + n`` the n-th before it,
 #: and from ``UNPLACED`` on nobody can tell. Others are counted by creation.
 EARLIER, UNPLACED = 1 << 20, 1 << 21
+
+#: Names of groups that a framework makes anew under a higher number whenever members come or go (torchft).
+_NUMBERED = re.compile(r"(torchft_quorum_)(\d+)(_rank_\d+)")
 
 #: What torch calls the group of all ranks.
 DEFAULT_DESC = "default_pg"
@@ -327,6 +333,21 @@ def _place(
     return UNPLACED, "{} was made anew, and by their times its records may be of either generation"
 
 
+def outlived(groups: Iterable[Key]) -> frozenset[Key]:
+    """Of groups those that a framework has made anew under a higher number, for a member that both have."""
+    series: dict[tuple[str, str], list[tuple[int, Key]]] = defaultdict(list)
+    for group in groups:
+        found = _NUMBERED.fullmatch(group[0])
+        if found:
+            series[found[1], found[3]].append((int(found[2]), group))
+    return frozenset(
+        group
+        for made in series.values()
+        for number, group in made
+        if any(later > number and other[1] & group[1] for later, other in made)
+    )
+
+
 def beside(nth: int) -> str:
     """What to say beside the name of an earlier generation."""
     if nth >= UNPLACED:
@@ -337,6 +358,8 @@ def beside(nth: int) -> str:
 
 def unjudged(nth: int) -> str:
     """Why the calls of such a group are not judged."""
+    if nth < EARLIER:
+        return "the group was made anew since under another name: calls of this one are over"
     if nth >= UNPLACED:
         return "the group was made anew, and of which generation these records are cannot be told"
     return "the group was made anew since: calls of an earlier generation are over"

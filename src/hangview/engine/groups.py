@@ -138,6 +138,7 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     descs: dict[Key, set[str]] = defaultdict(set)
     for key, told in said.items():
         descs[same.get(key, key)].update(told)
+    outlived = generations.outlived(keys)
     groups = _told_apart(
         keys,
         [
@@ -147,7 +148,7 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
                 desc=_description(descs[key]),
                 ranks=min(order[key]) if order[key] else tuple(sorted(key[1])),
                 inferred=key in inferred,
-                earlier=key[2] >= generations.EARLIER,
+                earlier=key[2] >= generations.EARLIER or key in outlived,
             )
             for i, key in enumerate(keys)
         ],
@@ -155,7 +156,8 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     configured = frozenset(
         (c.source, ids[c.name, set_of(c.ranks), 0]) for c in records.configs if c.ranks and c.source in rank_of
     )
-    rows = [(*place, ids[key], matched.back.get(place, 0)) for place, key in key_of.items()]
+    over = {place: 1 for place, key in key_of.items() if same.get(key, key) in outlived}
+    rows = [(*place, ids[key], matched.back.get(place, 0) or over.get(place, 0)) for place, key in key_of.items()]
     rows.sort(key=lambda r: (r[0], r[1], r[2] or 0, r[3]))
     place_types = {"source": pl.UInt32, "label": pl.UInt32, "pg_id": pl.Int32, "life": pl.UInt16}
     schema = {**place_types, "group": pl.Int32, "back": pl.UInt32}
@@ -166,7 +168,7 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     )
     of_label = pl.DataFrame(rows, schema=schema, orient="row")
     sizes = {ids[key]: size for key, size in size_of.items() if key in inferred}
-    earlier = {ids[key]: generations.unjudged(key[2]) for key in keys if key[2] >= generations.EARLIER}
+    earlier = {ids[key]: generations.unjudged(key[2]) for key in keys if key[2] >= generations.EARLIER or key in outlived}
     everyone = world if loose else frozenset()
     return Grouping(groups, of_label, configured, disputes, sizes, everyone, life, earlier, matched.behind)
 
@@ -186,11 +188,13 @@ def _member_sets() -> SetOf:
 
 def _told_apart(keys: list[Key], groups: list[Group]) -> tuple[Group, ...]:
     """The groups with what tells them from others of the same name; earlier generations are called after the newest."""
-    newest = told_apart([group for group in groups if not group.earlier])
+    newest = told_apart(
+        [group for nth, group in zip((key[2] for key in keys), groups, strict=True) if nth < generations.EARLIER]
+    )
     of_key = {(group.name, frozenset(group.ranks)): group.beside for group in reversed(newest)}
     called = {group.id: group for group in newest}
     for (name, members, nth), group in zip(keys, groups, strict=True):
-        if group.earlier:
+        if group.earlier and nth >= generations.EARLIER:
             called[group.id] = replace(group, beside=of_key.get((name, members), "") + generations.beside(nth))
     return tuple(called[group.id] for group in groups)
 
