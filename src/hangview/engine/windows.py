@@ -292,7 +292,9 @@ def why_no_dump(records: Records, rank: int) -> str:
             return f"{source.path}: {source.reason or source.status}"
     if mine:
         return f"only files of another attempt ({mine[0].path}{' and others' if len(mine) > 1 else ''})"
-    return "no dump file of this rank was found"
+    unread = [s.path for s in records.sources if s.kind is SourceKind.OTHER and s.status is SourceStatus.UNREADABLE]
+    where = f"; {unread[0]}{' and others' if len(unread) > 1 else ''} could not be read" if unread else ""
+    return f"no dump file of this rank was found{where}"
 
 
 def _older_dumps(

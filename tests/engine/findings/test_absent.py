@@ -39,6 +39,17 @@ def test_ranks_missing_in_one_call_are_one_finding():
     assert incident.leads == (2, 3)
 
 
+@pytest.mark.parametrize(
+    ("library", "missing", "said"), [("nccl", (2, 3), True), ("nccl", (3,), False), ("gloo", (2, 3), False)]
+)
+def test_of_several_it_is_said_that_some_may_be_making_a_communicator(library, missing, said):
+    """With NCCL that is done at a group's first call, before there is a record of it."""
+    waiting = [rank(r, library).calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN) for r in range(4) if r not in missing]
+    (finding,) = look(*waiting, *(rank(r, library).calls("all_reduce", 1, 41) for r in missing)).findings
+    assert finding.ranks == missing
+    assert any("to make a communicator" in text for text in finding.not_concluded) is said
+
+
 def test_two_independent_leads_are_two_findings():
     incident = look(
         rank(0).call("all_reduce", 5, OPEN, group=LEFT),

@@ -8,7 +8,7 @@ import pytest
 
 import hangview
 from hangview.incident import Kind, Role, Side, Verdict
-from hangview.schema import ReadOptions, SourceStatus
+from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
 from tests.engine.support import OPEN, PAIR, Pg, alike, look, lost, of_kind, rank, told
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -30,6 +30,12 @@ def test_a_member_whose_file_was_not_even_found():
     assert told(incident) == [("lead", "not_observed", (3,), "0", 42)]
     assert set(incident.coverage.missing) == {3}
     assert incident.findings[0].evidence[0].text == "rank 3: no dump: no dump file of this rank was found"
+
+
+def test_a_folder_that_could_not_be_read_may_hold_it():
+    folder = Source("node02", SourceKind.OTHER, SourceStatus.UNREADABLE, "Permission denied")
+    incident = look(*alike((0, 1, 2), "all_reduce", 42), folder)
+    assert incident.coverage.missing[3] == "no dump file of this rank was found; node02 could not be read"
 
 
 def test_several_are_one_finding_with_their_reasons():

@@ -13,6 +13,7 @@ from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.waits import Arrow
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.producers import producer_of
 from hangview.schema import CellState
 from hangview.text import fold_ranks
 
@@ -124,6 +125,11 @@ def _undecided(
     )  # fmt: skip
 
 
+def _on_device(case: Case) -> bool:
+    """Whether communicators are made at the first call of a group (NCCL and its like), and not with the group (gloo)."""
+    return any(producer_of(source.producer).on_device for source in case.records.sources if source.usable and source.producer)
+
+
 def _kind_of_absence(case: Case, rank: int, place: Place) -> Kind:
     if place[1] != COLLECTIVE:
         return Kind.UNPAIRED_P2P
@@ -189,6 +195,8 @@ def _absence(
     kept = not_concluded(kind, who)
     if alone:
         kept += (f"that {who} should have requested it: {wait} {agrees(wait, 'is', 'are')} a call ahead of all others",)
+    if role is Role.LEAD and kind is Kind.NOT_REQUESTED and len(ranks) > 1 and _on_device(case):
+        kept += (f"that each of {who} waits for nobody: to make a communicator, at a group's first call, leaves no record",)
     waited = tell.waited_ns(case.stalls, place, waiters)
     if waited is not None and 0 <= waited < _MOMENT_NS:
         kept += (f"that the job stands still: {wait} had waited {waited / 1e9:.1f} s at most when the dumps were written",)
