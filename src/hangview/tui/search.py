@@ -189,6 +189,13 @@ def rankless(incident: Incident, typed: str, key: str) -> tuple[str, ...]:
     return (f"{none}, so no row in the grid: {key} opens its log", f"{none}: {key} opens its log")
 
 
+def without_row(incident: Incident, rank: int, key: str) -> str:
+    """What to say of a rank that a finding names and its lane has no row for; ``key`` opens its log."""
+    if rank in incident.coverage.read:
+        return f"rank {rank} has no row in this lane"
+    return next(iter(rankless(incident, f"rank {rank}", key)), f"rank {rank} has no record in the dumps, so no row in the grid")
+
+
 def _hosts(incident: Incident, text: str) -> list[Place]:
     """Each rank of the hosts once, at the first of its places."""
     places = (_rank(incident, rank) for rank in sorted(_ranks_on(incident, text)))

@@ -88,3 +88,15 @@ async def test_the_grid_stands_where_the_finding_is():
         assert main.place is not None
         assert main.by_call[main.place[:3]] == [0, 1]
         assert main.grid_is_at() == ""
+
+
+async def test_that_the_lead_has_no_row_is_said_where_the_cursor_stands_for_it():
+    async with showing(out_of_memory(), (120, 40)) as (app, pilot):
+        await pilot.press("z")  # what is said to who is new here goes
+        await pilot.press("ctrl+l")
+        first = plain(app.main.prose("details").prose).splitlines()[0]
+        assert first == "rank 11 has no record in the dumps, so no row in the grid: L opens its log"
+        assert status(app).startswith("no row for rank 11 · rank ")
+        await pilot.press("u", "j")
+        assert "no row for" not in status(app)
+        assert "rank 11 has no record" not in plain(app.main.prose("details").prose)

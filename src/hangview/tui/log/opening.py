@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
 from hangview.schema import SourceKind
 from hangview.tui.log.target import targets
-from hangview.tui.place import place_of, ranks_of
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
@@ -26,7 +24,7 @@ def wanted_rank(main: MainScreen) -> int | None:
         return finding.ranks[0]
     if main.sought is not None:
         return main.sought
-    absent = _without_row(main)
+    absent = main.rowless()
     if absent is not None:
         return absent
     if place is not None:
@@ -37,17 +35,6 @@ def wanted_rank(main: MainScreen) -> int | None:
         return place.rank if named or place.rank in leads or not leads else leads[0]
     known = incident.logs.ranks if incident.logs is not None else ()
     return next(iter((*incident.leads, *known)), None)
-
-
-def _without_row(main: MainScreen) -> int | None:
-    """The rank that the current finding names, where the grid has no row for it and the cursor stands where the finding opens:
-    a rank that its log alone tells of. None where the cursor was moved, or came by a search."""
-    incident, finding, place = main.incident, main.finding, main.place
-    if incident is None or finding is None or finding.role is not Role.LEAD or not finding.ranks or place is None or main.hits:
-        return None
-    opened = next((at for each in (finding, *incident.findings) if (at := place_of(incident, each)) is not None), None)
-    rows = ranks_of(incident, place.group, place.lane)
-    return finding.ranks[0] if place == opened and not set(finding.ranks) & set(rows) else None
 
 
 def log_screen(main: MainScreen) -> LogScreen | str:

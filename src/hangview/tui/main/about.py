@@ -11,8 +11,9 @@ from hangview.tui.glyphs import words_of
 from hangview.tui.grid.widget import HEADER
 from hangview.tui.live import live_keys
 from hangview.tui.main.base import BaseScreen
-from hangview.tui.place import Place, place_of
+from hangview.tui.place import Place, place_of, ranks_of
 from hangview.tui.prose import BLANK, Tone, drawn, line, shorten_to, wrap
+from hangview.tui.search import without_row
 from hangview.tui.text.banner import ROWS, banner
 from hangview.tui.text.call import status_words
 from hangview.tui.text.details import details
@@ -114,6 +115,8 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
         text = status_words(incident, place, words, row.ranks if row else ())
         other = self.center != "grid" and self.shown_place() != place
         before = "in the grid: " if other else ""
+        if not other and (rank := self.rowless()) is not None:
+            before = f"no row for rank {rank} · "
         if place in self.hits:  # elsewhere the cursor was moved by hand
             before += f"hit {self.hits.index(place) + 1} of {len(self.hits)} · "
         if not self.tells:
@@ -140,6 +143,23 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
                 return key[1]
         return self.place
 
+    def rowless(self) -> int | None:
+        """The rank that the current finding names, where the grid has no row for it and the cursor stands where the finding
+        opens: a rank that its log alone tells of. None where the cursor was moved, or came by a search."""
+        incident, finding, place = self.incident, self.finding, self.place
+        if (
+            incident is None
+            or finding is None
+            or finding.role is not Role.LEAD
+            or not finding.ranks
+            or place is None
+            or self.hits
+        ):
+            return None
+        opened = next((at for each in (finding, *incident.findings) if (at := place_of(incident, each)) is not None), None)
+        rows = ranks_of(incident, place.group, place.lane)
+        return finding.ranks[0] if place == opened and not set(finding.ranks) & set(rows) else None
+
     def show_details(self) -> None:
         incident, place = self.incident, self.shown_place()
         if incident is None or place is None:
@@ -158,6 +178,9 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
         view = self.prose("details")
         width, live = view.size.width, live_keys(self.app)
         title, lines = details(incident, place, self.level, self._told(), width=width, live=live)
+        rank = self.rowless()
+        if rank is not None and self.level == 0 and self.center != "waits":
+            lines = (line((without_row(incident, rank, live("open_log")), Tone.LEAD)), *lines)
         for below in BELOW if self.level == 0 else ():
             if not self._room(lines):
                 break
