@@ -15,6 +15,7 @@ import io
 import itertools
 import os
 import pickle
+import resource
 import struct
 import sys
 import tarfile
@@ -286,6 +287,7 @@ def measure(path: Path) -> tuple[float, int, str]:
     child = os.fork()
     if child == 0:
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(4 * MOST_SECONDS),) * 2)  # one that has no end ends the others else
             info = path.stat()
             found = Found(str(path), path.name, SourceKind.DUMP, info.st_size, info.st_mtime_ns, info.st_ino)
             results = read_file(found, Limits())

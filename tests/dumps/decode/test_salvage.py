@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hangview.dumps.decode.rescue import rescue
 from hangview.dumps.decoded import Decoded, NotADump, Refused
 from tests.dumps.decode.sample import check, dump, expected, read, rows
 from tests.dumps.decode.test_torch import version_1_4, version_2_2_list
@@ -191,3 +192,16 @@ def test_pickles_of_something_else(value, protocol):
         pytest.skip("protocol 2 has no bytes")
     with pytest.raises(NotADump):
         read(pickle.dumps(value, protocol))
+
+
+class _NoCopies(list[Any]):
+    """A stack of which no part may be copied at every step: of millions of items that would take hours."""
+
+    def __getitem__(self, at: Any) -> Any:
+        assert not isinstance(at, slice)
+        return super().__getitem__(at)
+
+
+def test_what_is_left_of_a_header_without_end_is_looked_at_once():
+    pending = _NoCopies(range(10))
+    assert rescue([[{}], pending]) == {0: 1, 2: 3, 4: 5, 6: 7, 8: 9}

@@ -31,11 +31,11 @@ def _fill(root: dict[Any, Any], pending: list[Any], deeper: list[list[Any]]) -> 
         key, value = pending[i], pending[i + 1]
         if type(key) not in (str, int):
             break
-        rest = pending[i + 2 :]
-        if not rest and deeper:
+        behind = pending[i + 2] if i + 2 < len(pending) else None  # no copy of the rest: who makes up a file makes it long
+        if i + 2 >= len(pending) and deeper:
             value = _close(key, value, deeper)
-        elif key == ENTRIES and type(value) is list and rest and type(rest[0]) is dict:
-            value = [*value, *_whole(rest[:1], bool(deeper))]  # one entry, written but not yet appended
+        elif key == ENTRIES and type(value) is list and type(behind) is dict:
+            value = [*value, *_whole([behind], bool(deeper))]  # one entry, written but not yet appended
         if value is not None:
             result[key] = value
     return result
