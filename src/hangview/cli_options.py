@@ -113,7 +113,9 @@ format_option = click.option(
     show_default=True,
     help="Output format.",
 )
-all_option = click.option("--all", "everything", is_flag=True, help="Every finding and every line of evidence in text and markdown.")
+all_option = click.option(
+    "--all", "everything", is_flag=True, help="Every finding and every line of evidence in text and markdown."
+)
 no_logs_option = click.option("--no-logs", is_flag=True, help="Read dumps alone.")
 
 

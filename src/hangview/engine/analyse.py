@@ -84,6 +84,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         maybe_open=windows.maybe_open(calls, known),
         shifts=moved,
         late=late,
+        clocks=hosts,
         clock_ns=clocks.uncertainty_ns(hosts),
     )
     left_out = unrecorded.unrecorded(records, entries)

@@ -102,3 +102,13 @@ def test_ranks_that_miss_one_call_together_stay_one_finding():
         step(3, TP_HIGH, DP_ODD, stopped=True),
     ]
     assert leads(dumps) == [((2, 3), WORLD.name, 2)]
+
+
+def test_clocks_that_are_known_to_differ_are_taken_into_account():
+    """Rank 3's host is two seconds behind, by 20 calls of all: its call of dp only seems to have come before tp's."""
+    dumps = [rank(r).calls("all_reduce", 1, 20) for r in range(3)]
+    dumps.append(rank(3).clock(-2.0).calls("all_reduce", 1, 20))
+    dumps[0].calls("all_gather", 1, 4, group=TP_LOW, at=21.0).call("all_gather", 5, OPEN, group=TP_LOW, at=30.0)
+    dumps[1].calls("all_gather", 1, 4, group=TP_LOW, at=21.0).calls("reduce_scatter", 1, 2, group=DP_ODD, at=22.0)
+    dumps[3].calls("reduce_scatter", 1, 2, group=DP_ODD, at=22.0).call("reduce_scatter", 3, OPEN, group=DP_ODD, at=31.0)
+    assert leads(dumps) == [((1,), TP_LOW.name, 5)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hangview.engine.stalls import Mismatch, Stall
     from hangview.engine.waits import Graph, Place
     from hangview.engine.windows import Windows
-    from hangview.incident import Group
+    from hangview.incident import Clock, Group
     from hangview.schema import Records
 
 
@@ -50,6 +50,7 @@ class Case:
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
+    clocks: tuple[Clock, ...] = ()  #: by how much those of ranks or hosts are ahead, where that is known
     clock_ns: int | None = None  #: within which times of two ranks cannot be told apart
 
 

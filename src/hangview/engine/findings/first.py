@@ -62,14 +62,17 @@ def _alike(case: Case, rank: int, places: Mapping[Place, Iterable[Edge]]) -> Seq
 def _earliest(case: Case, alike: Sequence[Place]) -> Place:
     """The call that comes first in the program: by the files of others, and where these do not say by when it was requested.
 
-    Times of two machines may be apart: they choose among calls that the rank is known not to have requested, and nothing else.
+    Times of two machines may be apart by more than is known: they choose among calls that the rank is known not to have
+    requested, and nothing else.
     """
     if alike[0][1] != COLLECTIVE:
         return alike[0]
     left = _not_following([case.stalls[place[0], place[2]] for place in alike])
-    since = {stall.group: at for stall in left if (at := _requested_ns(stall)) is not None}
+    ahead = {rank: clock.offset_ns for clock in case.clocks for rank in clock.ranks}
+    since = {stall.group: at for stall in left if (at := _requested_ns(stall, ahead)) is not None}
     if len(since) == len(left):
-        left = [stall for stall in left if since[stall.group] == min(since.values())]
+        soon = min(since.values()) + max((clock.spread_ns for clock in case.clocks), default=0)
+        left = [stall for stall in left if since[stall.group] <= soon]
     return left[0].group, COLLECTIVE, left[0].seq
 
 
@@ -86,7 +89,9 @@ def _not_following(missed: Sequence[Stall]) -> Sequence[Stall]:
     return [stall for stall in missed if stall.group not in following] or missed
 
 
-def _requested_ns(stall: Stall) -> int | None:
-    """When the first of those who wait in a call requested it, by their own clocks; None where one of them has no time."""
-    times = [row["created_ns"] for row in stall.rows if row["rank"] in stall.waiting]
-    return None if len(times) < len(stall.waiting) or None in times else min(times)
+def _requested_ns(stall: Stall, ahead: Mapping[int, int]) -> int | None:
+    """When the first of those who wait in a call requested it, by the median of all clocks as far as they are known; None where
+    one of them has no time."""
+    asked: dict[int, int | None] = {row["rank"]: row["created_ns"] for row in stall.rows if row["rank"] in stall.waiting}
+    times = [at - ahead.get(rank, 0) for rank, at in asked.items() if at is not None]
+    return min(times) if len(times) == len(stall.waiting) else None
