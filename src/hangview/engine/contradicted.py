@@ -54,8 +54,8 @@ def contradicted(
             Finding(
                 Kind.NOT_OBSERVED, Role.NOTE, tuple(late), (row["rank"],), row["group"], COLLECTIVE, row["seq"],
                 families[row["family"]], Side.UNKNOWN,
-                f"{who} had not come to {call} in records {age} younger than its completion on {prover}: that file is of a "
-                "start before, or a clock is wrong",
+                f"{prover}'s file is of an earlier start, or a clock is wrong; it completed {call} {age} before {who}, whose "
+                "records end below it, made their newest",
                 (
                     Evidence(f"{prover}: {call} completed", row["source"], row["record_id"]),
                     *(Evidence(f"rank {w.rank}: waits in {w.open_seq}, newest here is {w.newest}", w.source, w.newest_record)
