@@ -95,23 +95,14 @@ def test_completed_only_after_its_own_time_out_is_failed():
 @pytest.mark.parametrize(
     "what",
     [
-        {"took": 20, "timeout_ms": 20_000},  # at the limit, not beyond
-        {"took": 19, "timeout_ms": 20_000},
-        {"took": 29, "timeout_ms": None},
-        {"took": 29, "timeout_ms": 0},
+        {"took": 600},  # at the limit, not beyond
+        {"took": 599},
+        {"took": 10_000, "timeout_ms": None},
+        {"took": 10_000, "timeout_ms": 0},
     ],
 )
 def test_slow_is_not_too_late(what):
     assert read_as(rank(0).call("all_reduce", 1, **what)) == [COMPLETED]
-
-
-@pytest.mark.parametrize("timeout_ms", [600_000, 0, None])
-def test_all_that_ends_at_last_after_half_a_minute_without_a_request_was_torn_down(timeout_ms):
-    """Of a file alone; what other members completed is weighed in test_aborts.py."""
-    pair = Pg("1", "pair", (0, 1))
-    dump = rank(0).call("all_reduce", 1, at=0).call("all_gather", 1, group=pair, took=61, at=0, timeout_ms=timeout_ms)
-    dump.call("all_reduce", 2, took=60, at=1, timeout_ms=timeout_ms)
-    assert read_as(dump) == [COMPLETED, LOST, LOST]
 
 
 def test_a_rank_that_went_on_after_a_late_completion_was_not_torn_down():
@@ -122,8 +113,8 @@ def test_a_rank_that_went_on_after_a_late_completion_was_not_torn_down():
 def test_the_time_out_is_the_records_own():
     """Groups have different time-outs."""
     slow = Pg("1", "slow", (0, 1, 2, 3))
-    dump = rank(0).call("all_reduce", 1, group=slow, took=25, timeout_ms=600_000, at=0)
-    dump.call("all_reduce", 1, took=25, timeout_ms=18_000, at=0)
+    dump = rank(0).call("all_reduce", 1, group=slow, took=300, timeout_ms=600_000, at=0)
+    dump.call("all_reduce", 1, took=320, timeout_ms=180_000, at=0)
     assert read_as(dump) == [COMPLETED, LOST]
 
 

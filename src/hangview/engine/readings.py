@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 #: Values of the column ``lane``.
 COLLECTIVE, P2P, BATCH_END, CONTROL = 0, 1, 2, 3
 
-#: Nanoseconds within which works that are torn down together end, as the watchdog polls; and without anything issued before,
-#: from which on an end of all of them is no end of a step.
-_MOMENT_NS, _LONG_NS = 1_000_000_000, 30_000_000_000
+#: Nanoseconds within which works that are torn down together end, as the watchdog polls.
+_MOMENT_NS = 1_000_000_000
 #: Clocks of the members of one call, where a completion there is to be the same moment.
 _CLOCKS_NS = 5_000_000_000
 
@@ -71,7 +70,8 @@ def read(records: Records, grouping: Grouping) -> pl.DataFrame:
         by_op["completion"], *(ends[name].gather(entries["source"]) for name in ("newest_ns", "last_ns"))
     )
     flags = (by_op[name] for name in ("completion", "closes", "ends", "peers", "control"))
-    reading = timed.lazy().select(reading=_reading()).collect(engine="streaming")["reading"]
+    torn = timed.lazy().filter(_torn_down()).select("completed_ns").collect(engine="streaming")["completed_ns"]
+    reading = timed.lazy().select(reading=_reading(torn)).collect(engine="streaming")["reading"]
     frame = entries.select("source", "label", "seq", "p2p_seq", "position", "is_p2p").with_columns(*flags, reading)
     if back is not None:  # numbers begin again with every generation, so records of several are kept apart as by a label
         frame = frame.with_columns(label=pl.col("label") + back * len(records.labels))
@@ -193,22 +193,26 @@ def _op_table(records: Records) -> pl.DataFrame:
     )
 
 
-def _reading() -> pl.Expr:
-    """CellState of each record by itself.
+def _torn_down() -> pl.Expr:
+    """Completed later than the record's own time-out, with nothing issued after it: the mark of an abort (PyTorch PR 119249). A
+    communicator's kernels end when it is torn down."""
+    took = pl.col("completed_ns") - pl.col("created_ns")
+    late = (pl.col("timeout_ms") > 0) & (took > pl.col("timeout_ms") * 1_000_000)
+    return ((pl.col("state") == 2) & late & (pl.col("completed_ns") >= pl.col("newest_ns"))).fill_null(value=False)
 
-    "completed" later than the record's own time-out, with nothing issued after it, is the mark of an abort
-    (PyTorch PR 119249): the communicator's kernels end when it is torn down. So is the end of all that a rank waits in, in one
-    moment, as the last thing in its file and long after it issued anything: who restarts, or another group's time-out, tears
-    down communicators earlier.
-    """
+
+def _reading(torn: pl.Series) -> pl.Expr:
+    """CellState of each record by itself. ``torn``: when communicators were torn down (:func:`_torn_down`). The job's others go
+    with them, and what their kernels wait in ends then as the last thing in its file, whatever the time-out of its group."""
     state, retired, mode = pl.col("state"), pl.col("retired"), pl.col("completion")
     completed = state == 2
-    late = (pl.col("timeout_ms") > 0) & (pl.col("completed_ns") - pl.col("created_ns") > pl.col("timeout_ms") * 1_000_000)
-    at_last = (pl.col("completed_ns") >= pl.col("last_ns") - _MOMENT_NS) & (
-        pl.col("completed_ns") - pl.col("newest_ns") > _LONG_NS
-    )
-    aborted = completed & (pl.col("completed_ns") >= pl.col("newest_ns")) & (late | at_last)
-    aborted = aborted.fill_null(value=False)
+    aborted = _torn_down()
+    if len(torn):
+        first, last = torn.min(), torn.max()
+        then = pl.col("completed_ns").is_between(pl.lit(first) - _CLOCKS_NS, pl.lit(last) + _CLOCKS_NS)
+        at_last = (pl.col("completed_ns") >= pl.col("last_ns") - _MOMENT_NS) & (pl.col("completed_ns") >= pl.col("newest_ns"))
+        waited = pl.col("completed_ns") - pl.col("created_ns") > _CLOCKS_NS
+        aborted |= (completed & then & at_last & waited).fill_null(value=False)
     code = {s: pl.lit(int(s), dtype=pl.UInt8) for s in CellState}
     return (
         pl.when(mode == 1)
