@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -242,9 +242,17 @@ def gone(*said: ProcessEnd | GroupByLog) -> LogEvidence:
     return replace(told, ends=tuple(each for each in told.ends if each not in left), left=left)
 
 
+def at(found: Any, clock: str) -> Any:
+    return replace(found, line=replace(found.line, printed=Printed(printed(f"E1009 {clock} x"))))
+
+
+#: Rank 0 waited until its time-out, by a line of that moment.
+TIMED = at(stands(0, 42, 41, timed_out=42), "09:04:02")
+
+
 @pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
-def test_the_one_rank_that_is_not_seen_in_the_call_and_whose_process_is_gone_is_a_lead(over):
-    incident = look(*waiting(), lost(3), logs=gone(over))
+def test_the_one_rank_that_is_not_seen_in_the_call_and_whose_process_was_gone_before_the_time_out_is_a_lead(over):
+    incident = look(*waiting(), lost(3), logs=gone(at(over, "08:54:05"), TIMED))
     assert incident.leads == (3,)
     assert ended(incident) == [(Role.LEAD, (3,), (0, 1, 2))]
     (finding,) = of_kind(incident, Kind.PROCESS_ENDED)
@@ -252,8 +260,16 @@ def test_the_one_rank_that_is_not_seen_in_the_call_and_whose_process_is_gone_is_
 
 
 def test_that_a_launcher_ended_the_others_afterwards_changes_nothing():
-    assert look(*waiting(), lost(3), logs=gone(GONE[0], *CLOSED)).leads == (3,)
-    assert look(*waiting(), lost(3), logs=gone(GONE[1], *CLOSED)).leads == ()  # it may have been told to leave
+    exited, left = (at(over, "08:54:05") for over in GONE)
+    assert look(*waiting(), lost(3), logs=gone(exited, TIMED, *CLOSED)).leads == (3,)
+    assert look(*waiting(), lost(3), logs=gone(left, TIMED, *CLOSED)).leads == ()  # it may have been told to leave
+
+
+@pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
+def test_without_a_line_about_a_time_out_it_may_have_waited_as_long_as_the_others(over):
+    incident = look(*waiting(), lost(3), logs=gone(over))
+    assert incident.leads == ()
+    assert any(over.what in line.text for line in of_kind(incident, Kind.NOT_OBSERVED)[0].evidence)
 
 
 @pytest.mark.parametrize("over", GONE, ids=lambda e: e.what)
@@ -290,9 +306,6 @@ def test_beside_an_observed_lead_it_is_a_line(over):
 
 
 def test_a_time_out_after_the_exit_does_not_explain_it():
-    def at(found, clock: str):
-        return replace(found, line=replace(found.line, printed=Printed(printed(f"E1009 {clock} x"))))
-
     for over in GONE:
         early, late = at(over, "08:54:05"), at(stands(0, 42, 41, timed_out=42), "09:04:02")
         assert look(*waiting(), lost(3), logs=gone(early, late)).leads == (3,)

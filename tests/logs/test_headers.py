@@ -61,6 +61,14 @@ def test_the_first_frame_tells_where_the_header_is_lost(tmp_path, start):
     assert "by its first frame" in evidence.handled[0].beside
 
 
+@pytest.mark.parametrize(("file", "counts"), [("nn/parallel/distributed.py", True), ("distributed/checkpoint/utils.py", False)])
+def test_a_process_that_another_one_started_is_a_rank_where_it_stands_in_a_ranks_code(tmp_path, file, counts):
+    """``mp.Process(target=train, args=(rank,))``; a checkpoint may be written by a helper."""
+    frames = f'  File "/opt/env/lib/python3.11/site-packages/torch/{file}", line 1643, in forward\n    x\n'
+    evidence = read_text(tmp_path, rank_2_log="Process SpawnProcess-3:\n" + CHILD + frames + "ValueError: bad shape\n")
+    assert [end.rank for end in evidence.ends] == ([2] if counts else [])
+
+
 def test_an_error_of_a_thread_that_the_main_thread_raised_again_counts(tmp_path):
     """concurrent.futures: the frames begin in the main thread."""
     text = (

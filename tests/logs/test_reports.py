@@ -87,6 +87,20 @@ def test_one_report_alone_does_not_show_whose_numbers_they_are(tmp_path):
     assert leads_of(conclude(read(tmp_path, {0: raised(0, FIRST), 3: ""}))) == ()
 
 
+def test_a_group_that_begins_as_the_world_does_is_not_the_world(tmp_path):
+    """Ranks 0, 1 and 3: its number 2 is rank 3, and rank 2, which is healthy, has a log of its own or none."""
+    text = FIRST.replace("Rank 3 failed", "Rank 2 failed")
+    for others in ({2: "", 3: ""}, {2: "step 1\n", 3: ""}, {}):
+        assert leads_of(conclude(read(tmp_path, {0: raised(0, text), 1: came(1), **others}))) == ()
+
+
+def test_who_waited_in_a_later_call_got_over_what_it_reports(tmp_path):
+    """The barrier failed hours ago and was tried again; now three wait in a call, and of rank 3 nothing is known."""
+    later = {number: caught(number, 42) for number in range(3)}
+    told = {0: raised(0, FIRST) + later[0], 1: came(1) + later[1], 2: came(2) + later[2], 3: ""}
+    assert leads_of(conclude(read(tmp_path, told))) == ()
+
+
 def test_who_waits_elsewhere_is_not_named_for_it(tmp_path):
     """Rank 3 waits in tp for rank 2: that it did not come follows."""
     tp = caught(3, 17, group="PG ID 3 PG GUID 5(mesh_tp)", member=1)
@@ -145,6 +159,17 @@ def test_whose_part_of_a_checkpoint_failed_is_named_and_not_who_tells(tmp_path):
     assert (finding.kind, finding.ranks) == (Kind.PROCESS_ENDED, (3,))
     assert "OSError: [Errno 122] Disk quota exceeded: part 3 in write_data (/job/store.py:131)" in finding.summary
     assert "by ranks 0-3's logs" in finding.summary
+
+
+def test_a_checkpoint_of_some_ranks_names_nobody(tmp_path):
+    """Of ranks 0 and 2: number 1 is rank 2, and rank 1, which writes no part, reports nothing."""
+    for others in ({1: ""}, {1: "step 7\n", 2: checkpoint(2, 1)}, {1: "", 2: checkpoint(2, 1), 3: ""}):
+        assert leads_of(conclude(read(tmp_path, {0: checkpoint(0, 1), **others}))) == ()
+
+
+def test_what_was_reported_before_a_call_that_one_waits_in_is_of_the_past(tmp_path):
+    evidence = read(tmp_path, {number: checkpoint(number, 3) for number in range(3)})
+    assert look(*alike((0, 1, 2), "all_reduce", 42), lost(3), logs=evidence).leads == ()
 
 
 def test_it_is_named_without_its_own_log_where_all_below_it_tell(tmp_path):

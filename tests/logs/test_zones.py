@@ -132,6 +132,14 @@ def test_an_exception_hours_before_the_others_began_to_wait_is_of_the_past(tmp_p
     assert leads(tmp_path, RAISED + "2025-10-09 09:10:01,221 WARNING trying again\n") == ()
 
 
+def test_an_exception_that_nobody_caught_is_not_of_the_time_of_a_logged_one_before_it(tmp_path):
+    """The log of a quiet rank: a read that was tried again in the morning, and nothing else until the end."""
+    text = WARNED.format("09:10:00,221").replace(RAISED, "") + RAISED.replace(
+        "  File", '  File "/srv/train.py", line 9, in <module>\n    main()\n  File', 1
+    )
+    assert leads(tmp_path, text) == (3,)
+
+
 @pytest.mark.parametrize("clock", ["13:40:00,221", "13:53:30,000", "14:10:00,000"])
 def test_an_exception_not_long_before_it_counts(tmp_path, clock):
     assert leads(tmp_path, WARNED.format(clock)) == (3,)

@@ -97,7 +97,11 @@ def join(
     findings: Sequence[Finding], groups: Sequence[Group], stalls: Mapping[tuple[int, int], Stall], logs: LogEvidence
 ) -> tuple[Finding, ...]:
     """Findings from the dumps, with what the logs say of the same ranks beside them."""
+    waiting = {rank for stall in stalls.values() for rank in stall.waiting}
+    # Who waits in a call got over what it reports, and what others quote of whom it names is as old.
+    past = {rank for one in logs.reports if one.rank in waiting for rank in one.named}
     ends = {**{end.rank: (end,) for end in logs.left}, **judge.ends_by_rank(logs)}
+    ends = {rank: told for rank, told in ends.items() if not (told[0].by and rank in past)}
     out: list[Finding] = []
     told: set[int] = set()
     for finding in (_with_stacks(one, logs) for one in findings):
@@ -120,9 +124,9 @@ def join(
             told.update(found)
         else:
             out.append(finding)
+    logs = replace(logs, reports=tuple(one for one in logs.reports if one.rank not in waiting))
     if logs.reports and not any(one.role is Role.LEAD for one in out):
         # What the recorder leaves out (a monitored_barrier), or never saw (what was compared before the call).
-        waiting = {rank for stall in stalls.values() for rank in stall.waiting}
         known = {rank for group in groups for rank in group.ranks} | set(logs.ranks)
         out += reported.findings(logs, known, waiting | reported.waited(logs))
     return tuple(out)
@@ -206,7 +210,7 @@ def _told_beside(ranks: Sequence[int], logs: LogEvidence) -> tuple[Evidence, ...
         for one in logs.aside
         if not set(ranks).isdisjoint(one.ranks)
     ]
-    named = [one for one in logs.reports if one.world and not set(one.named).isdisjoint(ranks)]
+    named = [one for one in logs.reports if not one.world or not set(one.named).isdisjoint(ranks)]
     return (*handled[:_STACKS], *reported.lines(logs, named), *aside[:_STACKS])
 
 

@@ -110,6 +110,11 @@ class Raised(Event):
     of_rank: int | None = None  #: "(RANK 3)" behind the opening line: of that rank of the group, quoted by the process
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 
+    @property
+    def to_the_end(self) -> bool:
+        """Whether it went through the whole program, as one does that nobody caught. Who logs one has caught it further in."""
+        return bool(self.frames) and self.frames[-1].name == "<module>"
+
 
 @dataclass(frozen=True, slots=True)
 class Fatal(Event):

@@ -48,6 +48,10 @@ _OUTERMOST: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         "it is of the thread that pins memory, by its first frame",
     ),
 )
+#: Files of torch in which only a rank's own program is: a process that stands in one is the rank, also where another one
+#: started it (``multiprocessing.Process`` for each, as in torch's tutorial). Checkpoints are written by helpers too.
+_OF_A_RANK = re.compile(r"torch/(?:distributed/(?!elastic/|run\.py|launch|checkpoint/)|nn/parallel/)")
+_PROCESS = re.compile(r"/multiprocessing/process\.py$")
 #: A logger's line that a traceback belongs to, in front of it. Other lines may be hours older than an uncaught exception: what
 #: most ranks print at all are warnings at their start.
 _LOGGED = re.compile(
@@ -86,6 +90,12 @@ def no_end(before: str) -> str:
         if (found := pattern.search(before)) is not None:
             return why.format(found[1])
     return ""
+
+
+def is_a_rank(frames: Sequence[StackFrame]) -> bool:
+    """Whether these are the frames of a process that another one started and that is a rank."""
+    started = bool(frames) and _PROCESS.search(frames[-1].filename) is not None
+    return started and any(_OF_A_RANK.search(frame.filename) for frame in frames)
 
 
 def no_main(frames: Sequence[StackFrame]) -> str:

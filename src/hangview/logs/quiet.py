@@ -51,15 +51,18 @@ def is_quiet(end: ProcessEnd) -> bool:
 
 
 def first_to_go(evidence: LogEvidence, end: ProcessEnd) -> bool:
-    """Whether this process is the only one that ended by itself: whatever else ended, a launcher ended it, and no time-out was
-    printed before. A program that leaves while a launcher ends the job's processes may do so because it was told to."""
+    """Whether this process is the only one that ended by itself, and before the others' time-out by a line that tells of it.
+
+    Without such a line it may have left because it had waited as long as they. Whatever else ended, a launcher ended it. A
+    program that leaves while a launcher ends the job's processes may do so because it was told to.
+    """
     if not is_quiet(end) or end.went_on:
         return False
     others = [one for one in (*evidence.ends, *evidence.unplaced_ends, *evidence.left) if one.rank != end.rank]
     if any(not _sent(one) for one in others) or (end.kind is EndKind.LEFT and others):
         return False
-    timed = (row.line for row in (*evidence.groups, *evidence.unplaced) if row.timed_out and row.rank != end.rank)
-    return all(_before(end.line, line) for line in timed)
+    timed = [row.line for row in (*evidence.groups, *evidence.unplaced) if row.timed_out and row.rank != end.rank]
+    return bool(timed) and all(_before(end.line, line) for line in timed)
 
 
 def _sent(end: ProcessEnd) -> bool:

@@ -49,7 +49,11 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     current = resolver.attempts.current
     events = [event for scan in ordered for event in scan.events]
     rows, unplaced = positions.collect(events, resolver)
-    reported = reports.collect(events, resolver)
+    have_logs = _ranks(ordered, events, resolver, ())
+    reported = reports.collect(events, resolver, {*have_logs, *range(world or 0)}, have_logs)
+    # Who waited in another call until its time-out had got over what it reports: that was caught, and is of the past.
+    past = {row.rank for row in rows if row.timed_out and row.timed_out_seq is not None}
+    reported = tuple(one for one in reported if one.rank not in past)
     ended = ends.collect(events, resolver, {row.rank: wait_of(row) for row in rows if row.timed_out}, reported)
     ended = replace(ended, current=long_before(ended.current, rows))
     waited = {row.rank for row in rows if row.timed_out}

@@ -83,7 +83,7 @@ def _missed(evidence: LogEvidence, elsewhere: Collection[int]) -> Finding | None
         )
         return _unnamed(Kind.NOT_OBSERVED, came, summary, lines(evidence, reports), words.COLLECTION_FIRST, wrong)
     it, them = ("it", "it") if len(missing) == 1 else ("they", "them")
-    steps = ["the numbers of the report are world ranks: those who report say their own, and these are"]
+    steps = ["the numbers of the report are world ranks: who reports and whom they name are all ranks that there are"]
     held = [rank for rank in named if rank in elsewhere]
     if held:
         steps.append(f"{name_ranks(held, 8)}, named as well, waited in another call by what else is known")

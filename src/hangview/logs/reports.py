@@ -16,7 +16,7 @@ from hangview.logs.evidence import Asked, Report, ReportKind
 from hangview.logs.positions import family
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from hangview.logs.events import Event
     from hangview.logs.evidence import LogLine
@@ -37,10 +37,15 @@ _MISMATCH = re.compile(
 #: The monitored_barrier that TORCH_DISTRIBUTED_DEBUG=DETAIL puts before each call names that call.
 _WRAPPED = re.compile(r"Monitored Barrier encountered error running collective: " + _PRINT)
 _OTHER = re.compile(r"but Rank (?P<rank>\d+) is running")
+#: Reports of one thing that show a world without a log of the rank that they name.
+_SAY_THE_SAME = 3
 
 
-def collect(events: Sequence[Event], resolver: Resolver) -> tuple[Report, ...]:
-    """What ranks of the current attempt report of others, each text of a rank once."""
+def collect(
+    events: Sequence[Event], resolver: Resolver, known: Collection[int] = (), have_logs: Collection[int] = ()
+) -> tuple[Report, ...]:
+    """What ranks of the current attempt report of others, each text of a rank once. ``known``: all ranks that exist as far as
+    files tell, ``have_logs``: those that have a log."""
     found: dict[tuple[object, ...], Report] = {}
     for event in events:
         if not isinstance(event, Raised) or resolver.attempts.of(event) != resolver.attempts.current:
@@ -51,7 +56,7 @@ def collect(events: Sequence[Event], resolver: Resolver) -> tuple[Report, ...]:
         report = None if rank is None or event.of_rank is not None else _read(rank, event.text, event.line)
         if report is not None:
             found.setdefault((report.rank, report.kind, report.named, report.asked), report)
-    return tuple(_placed(list(found.values())))
+    return tuple(_placed(list(found.values()), known, have_logs))
 
 
 def _read(rank: int, text: str, line: LogLine) -> Report | None:
@@ -82,20 +87,19 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _placed(reports: Sequence[Report]) -> Iterable[Report]:
-    """The reports, marked where their numbers are world ranks: those who tell their own number have it as world rank, another
-    than 0 among them; or all ranks below the named one report the same, so that the group begins with them."""
-    own: dict[ReportKind, set[tuple[int, int]]] = {}
-    alike: dict[tuple[ReportKind, tuple[int, ...]], set[int]] = {}
-    for one in reports:
-        if one.own is not None:
-            own.setdefault(one.kind, set()).add((one.own, one.rank))
-        alike.setdefault((one.kind, one.named), set()).add(one.rank)
-    for one in reports:
-        pairs = own.get(one.kind)
-        if pairs is not None:
-            world = all(number == rank for number, rank in pairs) and any(number for number, _ in pairs)
-        else:
-            below = alike[one.kind, one.named]
-            world = bool(one.named) and {0, *range(one.named[-1])} <= {*below, *one.named} and 0 in below
-        yield replace(one, world=world)
+def _placed(reports: Sequence[Report], known: Collection[int], have_logs: Collection[int]) -> Iterable[Report]:
+    """The reports, marked where their numbers are world ranks: where the group is that of all ranks.
+
+    So it is where who reports and whom they name are all ranks from 0 on and all that are known of. Of a smaller group some
+    rank would be neither. Who came and has a log reports too; of a checkpoint everybody does, also whose part failed. Where the
+    named one left no log, nothing shows that the world goes so far: then three must say the same.
+    """
+    for kind in {one.kind for one in reports}:
+        mine = [one for one in reports if one.kind is kind]
+        told = {one.rank for one in mine}
+        named = {rank for one in mine for rank in one.named}
+        own = all(one.own is None or one.own == one.rank for one in mine)
+        silent = {rank for rank in have_logs if rank not in told and (kind is ReportKind.CHECKPOINT or rank not in named)}
+        whole = told | named == set(range(1 + max(told | named))) and set(known) <= told | named
+        shown = named <= set(known) or len(told) >= _SAY_THE_SAME
+        yield from (replace(one, world=own and whole and shown and not silent) for one in mine)

@@ -311,10 +311,11 @@ class _Scanner:
         elif builder.links:
             kind, message, text, frames, last = builder.links[0]
             later = builder.links[-1][0] if len(builder.links) > 1 else None
+            no_end = "" if headers.is_a_rank(frames) else builder.no_end or headers.no_main(frames)
             self._add_raised(
                 Raised(
                     who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
-                    no_end=builder.no_end or headers.no_main(frames), of_rank=builder.of_rank, begun=builder.begun,
+                    no_end=no_end, of_rank=builder.of_rank, begun=builder.begun,
                 )
             )  # fmt: skip
             self._all = max(self._all, _ALL_AFTER)
@@ -380,7 +381,7 @@ class _Scanner:
         if not isinstance(event, (Raised, Left)):
             return event
         number, own = event.line.number, _key(event.who)
-        if isinstance(event, Raised) and event.line.printed.own is None and event.begun is not None:
+        if isinstance(event, Raised) and event.line.printed.own is None and event.begun is not None and not event.to_the_end:
             begun = self.timeline.of(event.begun)  # a logger's traceback has its time in front
             event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
         after = [said.after(number) for key, said in self._output.items() if single or key == own]
