@@ -242,3 +242,13 @@ def test_lines_of_one_length_that_each_have_a_head_are_no_wrapped_copy(tmp_path)
     text += "E" + head[1:] + "failed (exitcode: 1) local_rank: 3 (pid: 6203) of binary: python\n"
     ends = read_text(tmp_path, launcher_log=text).unplaced_ends
     assert [(end.pid, end.follower) for end in ends] == [(6203, False), (6200, True), (6201, True), (6202, True)]
+
+
+def test_slurm_s_lines_are_not_the_rest_of_the_line_before_them(tmp_path):
+    """Three lines as long as each other, and then srun's."""
+    head = "[rank0]:[E1129 15:40:40.321000000 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
+    text = "".join(f"{head}something that is written {n} times over and over again here\n" for n in range(3))
+    said = read_text(tmp_path, job_log=text + "srun: error: mica-2: task 3: Exited with exit code 1\n")
+    assert [line.text for end in (*said.ends, *said.unplaced_ends) for line in (end.line,)] == [
+        "srun: error: mica-2: task 3: Exited with exit code 1"
+    ]

@@ -56,7 +56,7 @@ _HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|
 #: What only starts a message: never the rest of a wrapped one.
 _STARTS = re.compile(
     r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid="
-    r"| {0,5}\d+: \[|[DIWEF]\d{4} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"| {0,5}\d+: \[|(?:srun|slurmstepd|salloc): |[DIWEF]\d{4} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
 )
 
 
