@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Place = tuple[int, int, int | None, int]
     #: By (source, label), the places of a group that differs from others in name or members.
     Home = dict[tuple[int, int], tuple["Span", ...]]
-    #: A group: name, members, which of several.
+    #: A group before it has an id: name, members, which of several that only differ by pg_id.
     Key = tuple[str, frozenset[int], int]
 
 #: Which one of several groups that differ in nothing else: 0 is the newest generation, ``EARLIER + n`` the n-th before it,

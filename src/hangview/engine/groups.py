@@ -19,7 +19,7 @@ from hangview.text import fold_ranks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hangview.engine.generations import Place
+    from hangview.engine.generations import Key, Place
     from hangview.schema import GroupConfig, Records
 
     SetOf = Callable[[tuple[int, ...]], frozenset[int]]
@@ -70,10 +70,6 @@ class Dispute:
         if 2 * counts[0] <= sum(counts) + self.unseen:
             return ()
         return tuple(sorted(r for _, ranks in self.views[1:] for r in ranks))
-
-
-#: A group before it has an id: (name, members, which of several that only differ by pg_id).
-Key = tuple[str, frozenset[int], int]
 
 
 def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:

@@ -61,8 +61,7 @@ _LOGGED = re.compile(
 #: Lines that may lie between a header and its traceback, of others or empty.
 _BETWEEN = 2
 _BETWEEN_LABELLED = 50
-
-
+#: Characters of a line that are kept for what may follow it.
 _KEPT = 300
 
 
