@@ -95,14 +95,16 @@ def save_bytes(data: bytes, target: str) -> None:
     try:
         mode = None
         with suppress(FileNotFoundError):
-            mode = path.stat().st_mode
+            mode = Path(target).stat().st_mode  # by its own name: /dev/stdout leads to a pipe that has no path
         if mode is None or stat.S_ISREG(mode):
             with replacing(path, None if mode is None else stat.S_IMODE(mode)) as file:
                 file.write(data)
         elif stat.S_ISDIR(mode):
             raise Complaint(f"{target}: is a folder, not a file to write")
         else:
-            path.write_bytes(data)
+            Path(target).write_bytes(data)
+    except BrokenPipeError:  # whoever read has seen enough
+        raise Complaint("", Exit.PIPE) from None
     except OSError as error:
         raise Complaint(f"{target}: cannot be written: {error.strerror or error}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -113,6 +114,11 @@ def size(number: int) -> str:
         if value < 999.95 or unit == "TB":
             break
     return f"{value:,.1f} {unit}" if value < 99.95 else f"{value:,.0f} {unit}"
+
+
+def moment(nanoseconds: int) -> str:
+    """``"2026-11-29 14:02:11 UTC"``, of nanoseconds since 1970."""
+    return f"{datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def lasted(seconds: float) -> str:

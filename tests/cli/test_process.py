@@ -47,6 +47,18 @@ def test_a_reader_that_goes_away_is_no_error(output):
     assert done.stderr == b""
 
 
+def test_output_may_be_a_device_that_leads_to_a_pipe():
+    whole = subprocess.run(command("report", __file__), cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run(command("report", "-o", "/dev/stdout", __file__), cwd=ROOT, capture_output=True, check=False)
+    assert done.stdout == whole.stdout
+    assert whole.stdout
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command("report", "-o", "/dev/stdout", __file__), cwd=ROOT, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_help_into_a_closed_pipe():
     reader, writer = os.pipe()
     os.close(reader)

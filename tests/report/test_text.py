@@ -43,6 +43,7 @@ sources   4 dumps read (nccl, dump schema 2.10), 1 log read
 
 HEALTHY = """\
 NO HANG SEEN  these files show no hang (3 of 4 ranks read, 1 group)
+              if the job hung later, collect dumps again; if then, no record shows it: see the stacks of its processes
               no usable dump: rank 1 (1 of 4)
 
 coverage  3 of 4 ranks read: 0,2-3
@@ -246,6 +247,13 @@ def test_what_the_recorder_leaves_out_is_said_with_no_hang():
     lines = to_text(made).splitlines()
     assert lines[0] == "NO HANG SEEN  these files show no hang in what is recorded (3 of 4 ranks read, 1 group)"
     assert "          not recorded: gloo does not record sends" in lines
+
+
+def test_no_hang_says_of_when_the_newest_record_is():
+    made = healthy()
+    start = Attempt(0, (0, 2, 3), current=True, newest_ns=1_764_434_571_999_000_000)
+    lines = to_text(replace(made, records=replace(made.records, attempts=(start,)))).splitlines()
+    assert any(line.strip().startswith("newest record 2025-11-29 16:42:51 UTC: if the job hung later, ") for line in lines)
 
 
 def test_sources_worth_a_word_come_worst_first_and_are_folded():

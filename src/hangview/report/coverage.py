@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.incident import Kind
 from hangview.log_sources import is_mute
 from hangview.schema import SourceKind, SourceStatus
-from hangview.text import count, escape, fold_ranks, name_ranks
+from hangview.text import count, escape, fold_ranks, moment, name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -175,6 +175,13 @@ def no_hang(incident: Incident) -> str:
     if still_open(incident):
         return "these files show no hang, only calls that are not over yet, as in a job that still runs"
     return "these files show no hang"
+
+
+def after_no_hang(incident: Incident) -> str:
+    """What comes next where a job hangs and its records do not show it."""
+    newest = next((attempt.newest_ns for attempt in incident.records.attempts if attempt.current), None)
+    of = f"newest record {moment(newest)}: " if newest else ""
+    return f"{of}if the job hung later, collect dumps again; if then, no record shows it: see the stacks of its processes"
 
 
 def still_open(incident: Incident) -> bool:

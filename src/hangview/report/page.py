@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hangview.incident import UNNAMED, Kind, Role, Verdict
 from hangview.report.coverage import (
     RANK_PARTS,
+    after_no_hang,
     at_least,
     coverage_lines,
     mixed_lines,
@@ -198,6 +199,8 @@ def lead_words(incident: Incident, leads: Iterable[Finding]) -> list[str]:
 
 def _below(incident: Incident, findings: Sequence[Finding]) -> tuple[str, ...]:
     lines = mixed_lines(incident)
+    if incident.verdict is Verdict.NO_HANG:
+        lines.append(after_no_hang(incident))
     waits = incident.waits if incident.verdict is Verdict.DIVERGENCE else ()
     ranks = {wait.rank for wait in waits} - set(incident.leads)
     groups = {wait.group for wait in waits}

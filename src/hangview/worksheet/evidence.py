@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hangview.schema import SourceKind, SourceStatus
@@ -108,11 +107,6 @@ def _one_line(named: dict[str, tuple[tuple[int, ...], list[str]]], everyone: int
         whole = len(named) == 1 and (not ranks or len(set(ranks)) >= everyone)
         parts.append(escape(value) if whole or not ranks else f"{escape(value)} ({ranks_text(ranks)})")
     return "; ".join(parts)
-
-
-def moment(nanoseconds: int) -> str:
-    """``"2026-11-29 14:02:11 UTC"``, of nanoseconds since 1970."""
-    return f"{datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def seconds(nanoseconds: int) -> str:

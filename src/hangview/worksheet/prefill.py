@@ -11,7 +11,7 @@ from hangview.incident import Kind, Role
 from hangview.producers import Completion, producer_of
 from hangview.report.coverage import at_least, missing_by_reason, newer_unread_line, of_ranks
 from hangview.schema import SourceStatus
-from hangview.text import count, escape
+from hangview.text import count, escape, moment
 from hangview.worksheet import evidence
 from hangview.worksheet.against import against_lines
 from hangview.worksheet.ends import exception_lines
@@ -263,7 +263,7 @@ def _delay(incident: Incident) -> Lines:
     (first, earliest), (last, latest) = newest.row(0), newest.row(-1)
     text = (
         f"the newest records lie {evidence.seconds(latest - earliest)} apart, rank {first} first "
-        f"({evidence.moment(earliest)} by its clock), rank {last} last; "
+        f"({moment(earliest)} by its clock), rank {last} last; "
         "differences of clocks are in it"
     )
     return (Prefilled(text, "times of the newest record of each rank"),)

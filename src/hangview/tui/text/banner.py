@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
-from hangview.report.coverage import at_least, newer_unread, no_hang, producers, several_files, still_open
+from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, producers, several_files, still_open
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -234,6 +234,8 @@ def _context(incident: Incident, level: int) -> Line:
     notes = sum(finding.role is Role.NOTE for finding in incident.findings)
     if notes:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))
+    if incident.verdict is Verdict.NO_HANG and not level:
+        parts.append(Span(after_no_hang(incident), Tone.DIM))
     if not parts:
         done = name_ranks(incident.coverage.read, 6)
         parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else "nothing was read", Tone.DIM))
