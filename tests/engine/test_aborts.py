@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Verdict
+from hangview.incident import Kind, Role, Verdict
 from tests.engine.support import DONE, OPEN, Dump, How, Pg, look, rank
 
 PAIR = Pg("2", "tp", (2, 3))
@@ -15,6 +15,11 @@ def waited(number: int, seconds: float | None, op: str = "all_reduce") -> Dump:
     dump = rank(number).calls("all_reduce", 1, 41)
     how: How = OPEN if seconds is None else DONE
     return dump.call(op, 42, how, took=seconds or 0.0)
+
+
+def came(number: int) -> Dump:
+    """A rank whose dump ends below that."""
+    return rank(number).calls("all_reduce", 1, 41)
 
 
 def pair(number: int, then: How | None, took: float = 0.0) -> Dump:
@@ -56,8 +61,33 @@ def test_a_broadcast_whose_root_was_done_long_before_is_not_over_on_those_that_w
 
 
 @pytest.mark.parametrize("seconds", [40.0, 599.0])
-def test_a_long_call_within_its_time_out_is_completed(seconds):
-    """A checkpoint, a first call that makes its communicator: completed is completed, whoever's dump lacks it."""
+def test_a_long_call_within_its_time_out_is_no_abort_for_sure(seconds):
+    """A checkpoint, a first call that makes its communicator: whose dump lacks it may have been asked before. Or somebody tore
+    the job down, in which rank 1 had not come: the records are the same."""
     incident = look(*(waited(r, seconds) for r in (0, 2, 3)), rank(1).calls("all_reduce", 1, 41))
-    assert incident.verdict is Verdict.NO_HANG
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
     assert incident.leads == ()
+    (note,) = incident.findings
+    assert (note.kind, note.role, note.ranks, note.others, note.seq) == (Kind.NOT_OBSERVED, Role.NOTE, (1,), (0, 2, 3), 42)
+
+
+def test_a_dump_from_before_an_abort_is_not_that_of_a_rank_that_alone_is_stuck():
+    """Rank 3 stopped; the job was aborted after a minute, and of those that waited rank 2's dump was written before that."""
+    incident = look(waited(0, 60.0), waited(1, 60.0), waited(2, None), came(3))
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
+    assert incident.leads == ()
+    assert (Kind.PARTLY_COMPLETED, (2,)) in [(note.kind, note.ranks) for note in incident.findings]
+
+
+@pytest.mark.parametrize("seconds", [0.01, 10.0])
+def test_a_quick_call_that_a_dump_lacks_was_made_after_it(seconds):
+    incident = look(*(waited(r, seconds) for r in (0, 2, 3)), came(1))
+    assert incident.verdict is Verdict.NO_HANG
+    assert incident.findings == ()
+
+
+def test_a_long_call_after_which_others_went_on_was_completed():
+    went_on = [waited(r, 40.0).call("all_reduce", 43, DONE, at=90.0) for r in (0, 2)]
+    incident = look(*went_on, waited(3, 40.0), came(1))
+    assert incident.verdict is Verdict.NO_HANG
+    assert incident.findings == ()

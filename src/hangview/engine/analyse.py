@@ -20,6 +20,7 @@ from hangview.engine import (
     readings,
     recorders,
     stalls,
+    torn_down,
     uncompared,
     unrecorded,
     waits,
@@ -97,7 +98,10 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
             of_groups = judge.groups_by_log(logs)
             found = judge.conclude(logs, of_groups)
             known = bylog.fill(windows.blank(records, of_groups), of_groups, logs, frozenset())
-    unclear = contradicted.contradicted(records, grouping.groups, judged, known, names)
+    unclear = (
+        *contradicted.contradicted(records, grouping.groups, judged, known, names),
+        *torn_down.torn_down(grouping.groups, judged, known, names),
+    )
     found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)
     coverage = _coverage(records, of_groups, grouping.world, logs)

@@ -198,13 +198,18 @@ def _silent(case: Case) -> tuple[Evidence, ...]:
 
 
 def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> Finding:
-    """Ranks that have not finished what others finished: named if they are the minority, or if the others went on with them."""
+    """Ranks that have not finished what others finished: named if they are the minority, or if the others went on with them.
+
+    Not the minority where the dump of a third ends before the call: dumps were written at different moments, then, or the call
+    was torn down on those that finished it.
+    """
     stall = case.stalls[place[0], place[2]]
     group = case.groups[place[0]]
     late = [r for r in stall.waiting if r in ranks] or list(ranks)
     others = stall.done
     went_on = any(len(case.graph.lagging.get(r, ())) > 1 or _passed_further(case, r, place) for r in late)
-    named = 2 * len(stall.waiting) < len(group.ranks) + went_on
+    named = went_on or not stall.older
+    named = named and 2 * len(stall.waiting) < len(group.ranks) + went_on
     who = tell.ranks(late)
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
@@ -214,7 +219,7 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
         stall.seq, stall.family, Side.DEVICE, summary, (tell.lag(late, place),),
         compare_first(Kind.PARTLY_COMPLETED, who, on_device=on_device), not_concluded(Kind.PARTLY_COMPLETED, who),
         (
-            f"Every {'rank that recorded it' if _loose(case, group) else 'member'} requested {call}.",
+            f"Every {'rank that recorded it' if _loose(case, group) or stall.older else 'member'} requested {call}.",
             f"{tell.ranks(others)} completed it, which needs every member's part.",
             f"On {who} it is not over: what is unfinished there is its own.",
         ),
