@@ -20,6 +20,24 @@ def test_a_call_that_all_are_in_names_nobody(how):
     assert incident.leads == ()
 
 
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_first_call_under_two_names_may_be_of_two_groups(before):
+    """Names count the groups that a process made. Calls that completed before on all of them prove that it is one group."""
+    three, seven = (Pg(name, "mesh", (0, 1, 2, 3)) for name in "37")
+    incident = look(
+        *(
+            rank(r).calls("all_reduce", 1, before, group=three).call("all_reduce", before + 1, OPEN, group=three)
+            for r in range(3)
+        ),
+        rank(3).calls("all_reduce", 1, before, group=seven).call("all_reduce", before + 1, OPEN, group=seven),
+    )
+    assert incident.leads == ()
+    (held,) = of_kind(incident, Kind.NOT_COMPLETED)
+    assert ("device side" in held.summary) == (before > 0)
+    assert ("rank 3 knows it by the name '7', so these may be two groups" in held.summary) == (before == 0)
+    assert held.compare_first.startswith("whether these are one group") == (before == 0)
+
+
 def test_started_against_scheduled_names_nobody_either():
     """Without timing "scheduled" says nothing about whether the kernel started."""
     incident = look(*alike((0, 1, 2), "all_reduce", 42, STARTED), *alike((3,), "all_reduce", 42, OPEN))

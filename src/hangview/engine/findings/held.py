@@ -16,7 +16,7 @@ from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import CellState
-from hangview.text import fold_ranks
+from hangview.text import fold_ranks, name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +55,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     who, done = tell.ranks(stall.waiting), tell.ranks(stall.done)
     on_device, unclear = _on_device(case, stall), _unclear(stall)
     loose = _loose(case, group)
+    names = _names(case, group)
     unknown = tell.ranks(stall.untold)
     apart, first = _apart(case, tell, stall)
     every = (
@@ -77,6 +78,8 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
         summary = f"{every}{equal} and none completed it"
         if stall.untold:
             summary += f"; what {unknown} asked for is not recorded, so it may differ"
+        elif names:
+            summary += f"; {names}, so these may be two groups, and then each waits for the other's ranks"
         elif not loose and apart:
             summary += f": by these records no rank is missing; {apart}"
         elif not loose:
@@ -88,6 +91,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
         (*tell.requests(case.stalls, place, stall.waiting), *tell.untold(stall), *(_silent(case) if loose else ())),
         (f"what {unknown} asked for, by log or stack; " if stall.untold else "")
+        + ("whether these are one group: in which order its ranks use groups of equal members; then " if names else "")
         + (_members_first(case, tell, group) if loose else first)
         + compare_first(kind, who, on_device=on_device),
         (*((f"that all asked for the same: of {unknown} it is not recorded",) if stall.untold else ()),
@@ -97,7 +101,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
             + (" with equal arguments." if stall.equal and not stall.untold else "."),
             *(each.text[0].upper() + each.text[1:] + "." for each in tell.untold(stall)),
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
-            "So nobody is named." if loose else "So no rank is missing on the host side, and nobody is named.",
+            "So nobody is named." if loose or names else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
 
@@ -155,6 +159,16 @@ def _how_loose(case: Case, group: Group) -> str:
     if size is None or size < known:
         return "the members of this group are not recorded, so one may be missing"
     return f"by its all_gathers it has {size} members, so of {size - known} there is no record"
+
+
+def _names(case: Case, group: Group) -> str:
+    """The names that ranks give the group, where they differ and no call of it proves that it is one all the same."""
+    views = next((d.views for d in case.disputes if d.about == "name" and group.id in d.groups), ())
+    if any(case.windows[group.id, rank].last_done for rank in group.ranks):
+        return ""
+    return ", ".join(
+        f"{name_ranks(ranks, 6)} {agrees(name_ranks(ranks), 'knows', 'know')} it by the {name}" for name, ranks in views
+    )
 
 
 def _members_first(case: Case, tell: Telling, group: Group) -> str:
