@@ -98,3 +98,11 @@ def test_what_a_person_must_say_is_left_to_them(name: str) -> None:
     sheet = sheet_of(name)
     for key in ("model", "against", "environment", "checkpoint", "restore", "doubt", "changed"):
         assert sheet[key].mark is Mark.BLANK
+
+
+def test_a_circle_is_shown_in_all_groups_that_hold_it() -> None:
+    """Rank 0 asks for A then B, rank 1 for B then A, each stands in its first: the ground truth of order-swap."""
+    sheet = sheet_of("order-swap")
+    assert "A: rank 1: last ended 3; next 4: not requested" in text_of(sheet, "standing")
+    assert "B: rank 0: last ended 3; next 4: not requested" in text_of(sheet, "standing")
+    assert "4 of B: not requested: rank 0; requested, not completed: ranks 1,3" in text_of(sheet, "states")

@@ -74,13 +74,14 @@ class _Standing:
 
 
 def focus(incident: Incident) -> tuple[tuple[int, str, int], ...]:
-    """The calls to show as (group, lane, seq): those of the leads, then of notes that are divergences; without any finding
-    the newest call of the largest group. At most CALLS."""
+    """The calls to show as (group, lane, seq): those of the leads, of a circle all that hold it, then of notes that are
+    divergences; without any finding the newest call of the largest group. At most CALLS."""
     calls: dict[tuple[int, str, int], None] = {}
     for role in (Role.LEAD, Role.NOTE):
         for finding in incident.findings:
             if finding.role is role and finding.group is not None and finding.lane and finding.seq is not None:
                 calls[finding.group, finding.lane, finding.seq] = None
+                calls |= dict.fromkeys(_of_circle(incident, finding))
     if not calls and not incident.findings:
         lanes = [lane for lane in incident.lanes if lane.lane == COLLECTIVE and lane.front >= lane.first]
         sizes = {group.id: len(group.ranks) for group in incident.groups}
@@ -88,6 +89,12 @@ def focus(incident: Incident) -> tuple[tuple[int, str, int], ...]:
             largest = min(lanes, key=lambda lane: (-sizes.get(lane.group, 0), lane.group))
             calls[largest.group, largest.lane, largest.front] = None
     return tuple(calls)[:CALLS]
+
+
+def _of_circle(incident: Incident, finding: Finding) -> Iterator[tuple[int, str, int]]:
+    """The calls in which the ranks of a circle wait for each other."""
+    inside = set(finding.ranks) if finding.kind is Kind.ORDER_CYCLE else set()
+    return ((wait.group, wait.lane, wait.seq) for wait in incident.waits if {wait.rank, wait.on} <= inside)
 
 
 def standing_lines(incident: Incident) -> tuple[Prefilled, ...]:
