@@ -21,6 +21,7 @@ from hangview.engine import (
     recorders,
     stalls,
     torn_down,
+    turns,
     uncompared,
     unrecorded,
     waits,
@@ -85,6 +86,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         maybe_open=windows.maybe_open(calls, known),
         shifts=moved,
         late=late,
+        turns=turns.turns(grouping.groups, judged, graph),
         clocks=hosts,
         clock_ns=clocks.uncertainty_ns(hosts),
     )

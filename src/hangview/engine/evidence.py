@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hangview.engine.callsites import Shift
     from hangview.engine.p2p import Traffic
     from hangview.engine.stalls import Stall
+    from hangview.engine.turns import Turn
     from hangview.engine.waits import Place
     from hangview.engine.windows import Window, Windows
     from hangview.incident import Group, SignatureSide
@@ -228,6 +229,16 @@ class Telling:
                 calls = ", then ".join(f"{label} {seq}" for _, label, seq, _ in mine)
                 lines.append(Evidence(f"rank {rank}: open in the order {calls}{self.file(mine[0][3], None)}", mine[0][3]))
         return (*lines, *self._more(ranks))
+
+    def turn(self, turn: Turn) -> Evidence:
+        """By which way a rank of a circle came to its open call."""
+        window = self.windows.get((turn.to[0], turn.rank))
+        source = window.source if window else None
+        (before, seq), (now, at) = turn.after, turn.to
+        way = f"rank {turn.rank}: after {self.groups[before].label} {seq} it requested {self.groups[now].label} {at}"
+        usual = f"; the {turn.times:,} times before, {self.groups[turn.usual].label} came next"
+        told = usual if turn.another else f", as the {turn.times:,} times before"
+        return Evidence(f"{way}{told}{self.file(source, None)}", source)
 
     def call_site(self, shift: Shift) -> Evidence:
         """Where a rank made a call more, and where the others were at that number."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hangview.engine.groups import Dispute
     from hangview.engine.p2p import Traffic
     from hangview.engine.stalls import Mismatch, Stall
+    from hangview.engine.turns import Turn
     from hangview.engine.waits import Graph, Place
     from hangview.engine.windows import Windows
     from hangview.incident import Clock, Group
@@ -50,6 +51,7 @@ class Case:
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
+    turns: Mapping[int, Turn] = field(default_factory=dict)  #: of ranks that wait in a circle: by which way they came there
     clocks: tuple[Clock, ...] = ()  #: by how much those of ranks or hosts are ahead, where that is known
     clock_ns: int | None = None  #: within which times of two ranks cannot be told apart
 

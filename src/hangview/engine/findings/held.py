@@ -262,8 +262,8 @@ def cycles(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
                 Kind.ORDER_CYCLE, Role.LEAD, ranks, (), place[0], place[1], place[2], tell.op_at(case.stalls, place),
                 Side.HOST if any(e.arrow is Arrow.HOST for e in arrows) else Side.DEVICE,
                 f"{who} wait for each other in a circle: {chain}",
-                (*tell.order(ranks, [e.place for e in arrows]), *_messages(case, tell, arrows)),
-                compare_first(Kind.ORDER_CYCLE, who), not_concluded(Kind.ORDER_CYCLE, who),
+                (*tell.order(ranks, [e.place for e in arrows]), *_turns(case, tell, ranks), *_messages(case, tell, arrows)),
+                _who_turned(case, tell, ranks) + compare_first(Kind.ORDER_CYCLE, who), not_concluded(Kind.ORDER_CYCLE, who),
                 tuple(f"Rank {e.rank} waits for rank {e.on} in {tell.call(case.stalls, e.place)}." for e in shown),
             )
         )  # fmt: skip
@@ -281,6 +281,20 @@ def cycles(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             )
         )  # fmt: skip
     return out
+
+
+def _turns(case: Case, tell: Telling, ranks: Sequence[int]) -> tuple[Evidence, ...]:
+    """By which way the ranks of a circle came to where they wait, those first that had always gone another one."""
+    mine = sorted((case.turns[rank] for rank in ranks if rank in case.turns), key=lambda turn: (not turn.another, turn.rank))
+    return tuple(tell.turn(turn) for turn in mine[:_LINES])
+
+
+def _who_turned(case: Case, tell: Telling, ranks: Sequence[int]) -> str:
+    """Where to begin, if some ranks of a circle went another way than ever before and all others their usual one."""
+    turned = [rank for rank in ranks if rank in case.turns and case.turns[rank].another]
+    if not turned or any(rank not in case.turns for rank in ranks) or len(turned) == len(ranks):
+        return ""
+    return f"why {tell.ranks(turned)} left the order that it had before; then "
 
 
 def _messages(case: Case, tell: Telling, arrows: Sequence[Edge]) -> tuple[Evidence, ...]:
