@@ -9,10 +9,12 @@ from hangview.incident import Fact, Incident
 from tests.support.incidents import healthy
 
 
-def run(*facts: Fact, ranks: int = 4) -> Incident:
+def run(*facts: Fact, ranks: int = 4, inferred: bool = False) -> Incident:
     incident = healthy()
-    coverage = replace(incident.coverage, expected=tuple(range(ranks)), read=tuple(range(ranks)))
-    return replace(incident, facts=facts, coverage=coverage)
+    everyone = tuple(range(ranks))
+    coverage = replace(incident.coverage, expected=everyone, read=everyone)
+    groups = tuple(replace(group, ranks=everyone, inferred=inferred) for group in incident.groups)
+    return replace(incident, facts=facts, coverage=coverage, groups=groups)
 
 
 def fact(name: str, value: str, *ranks: int, origin: str = "written in the dumps") -> Fact:
@@ -52,6 +54,18 @@ def test_a_version_taken_from_the_wording_of_a_log_proves_no_change():
 def test_the_size_of_the_world_is_a_condition():
     (found,) = conditions(run(ranks=4), run(ranks=8))
     assert (found.name, found.a[0].text, found.b[0].text, found.changed) == ("world size", "4 ranks", "8 ranks", True)
+
+
+def test_a_world_of_at_least_so_many_ranks_may_be_one_of_more():
+    """That the files of one set name more ranks than those of the other tells nothing of how many there were."""
+    (found,) = conditions(run(ranks=7, inferred=True), run(ranks=16, inferred=True))
+    assert (found.a[0].text, found.b[0].text, found.changed) == ("at least 7 ranks", "at least 16 ranks", False)
+    assert told(run(ranks=7, inferred=True), run(ranks=16)) == [("world size", False, False)]
+
+
+def test_a_world_of_more_than_the_other_has_changed():
+    (found,) = conditions(run(ranks=8), run(ranks=16, inferred=True))
+    assert (found.a[0].text, found.b[0].text, found.changed) == ("8 ranks", "at least 16 ranks", True)
 
 
 def test_values_of_ranks_are_compared_rank_by_rank():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.compare.values import Condition, Value
+from hangview.report.coverage import world_size
 from hangview.text import escape
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ _OUTCOMES = frozenset({"nccl_warning", "desync_report"})
 _PATHS = frozenset({"env TORCH_FR_DUMP_TEMP_FILE", "env TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "env NCCL_DEBUG_FILE"})
 _COUNTERS = frozenset({"env TORCHELASTIC_RESTART_COUNT", "env TORCHELASTIC_MAX_RESTARTS"})
 _LEFT_OUT = _OF_ONE_RUN | _PATHS | _COUNTERS | _OUTCOMES
+WORLD = "world size"
 #: In the order in which a person would ask; what is not here comes after, by name.
-_ORDER = ("world size", "torch", "backend", "library", "nccl", "cuda", "driver", "cuda_driver_api", "python", "device", "host")
+_ORDER = (WORLD, "torch", "backend", "library", "nccl", "cuda", "driver", "cuda_driver_api", "python", "device", "host")
 _WORDS = {
     "torch": "PyTorch",
     "library": "communication library",
@@ -53,11 +55,13 @@ def conditions(a: Incident, b: Incident) -> tuple[Condition, ...]:
 
 
 def _world(a: Incident, b: Incident) -> dict[str, Condition]:
-    sizes = [len(incident.coverage.expected) for incident in (a, b)]
-    if sizes[0] == sizes[1] or not all(sizes):
+    """The number of ranks. Where a set does not record it, only the least that there must be is known: at least 7 may be 16."""
+    (one, told), (other, told_too) = world_size(a), world_size(b)
+    if not one or not other or one == other:
         return {}
-    values = [(Value(f"{size:,} ranks"),) for size in sizes]
-    return {"world size": Condition("world size", values[0], values[1], changed=True)}
+    values = [(Value(f"{'' if exact else 'at least '}{size:,} ranks"),) for size, exact in ((one, told), (other, told_too))]
+    apart = told if one < other else told_too  # the smaller one is a number, and no bound
+    return {WORLD: Condition(WORLD, values[0], values[1], changed=apart)}
 
 
 def _facts(incident: Incident) -> dict[str, tuple[Fact, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from hangview.compare.conditions import WORLD
 from hangview.compare.left_out import lost_text
 from hangview.compare.pairs import NO_OVERLAP
 from hangview.compare.values import Outcome
@@ -217,7 +218,8 @@ def condition_lines(comparison: Comparison) -> list[str]:
         if not (condition.a and condition.b):
             remark = " (recorded in one set only: not known to have changed)"
         elif not condition.changed:
-            remark = " (by the wording of the logs: not known to have changed)"
+            by = "by the ranks that files name" if condition.name == WORLD else "by the wording of the logs"
+            remark = f" ({by}: not known to have changed)"
         else:
             remark = " (comes with another one, not counted)" if condition.follows else ""
         lines.append(f"{_condition(condition)}{remark}")

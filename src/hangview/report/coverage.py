@@ -47,6 +47,17 @@ def at_least(incident: Incident) -> int:
     return 0 if whole or highest <= len(expected) else highest
 
 
+def world_size(incident: Incident) -> tuple[int, bool]:
+    """How many ranks the job has, and whether that is recorded: else it is the least that there must be. Recorded is it where a
+    group's own configuration has all ranks that are known of, or where a launcher printed it."""
+    expected = incident.coverage.expected
+    told = incident.logs.world_size if incident.logs is not None else None
+    if any(not group.inferred and set(group.ranks) >= set(expected) for group in incident.groups):
+        return len(expected), True
+    least = max(expected, default=-1) + 1
+    return (told, True) if told is not None and told >= least else (least, False)
+
+
 def of_ranks(incident: Incident) -> str:
     """``"64 ranks"``; where more must exist, ``"at least 16 ranks, of which the files name 10"``."""
     many, least = len(incident.coverage.expected), at_least(incident)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role
+from hangview.report.by_log import from_logs_alone
 from hangview.schema import SourceKind
 from hangview.text import count, escape
 from hangview.worksheet import evidence
@@ -32,19 +33,21 @@ def group_lines(incident: Incident) -> Lines:
     ordered = sorted(incident.groups, key=lambda group: (roles.get(group.id, 9), -len(group.ranks), group.id))
     origins = _group_origins(incident)
     shown = ordered if len(ordered) <= LINES else ordered[: LINES // 2]
-    lines = [Prefilled(_group_text(group), _group_origin(group, origins)) for group in shown]
+    lines = [Prefilled(_group_text(incident, group), _group_origin(incident, group, origins)) for group in shown]
     patterns: defaultdict[tuple[str, int], list[Group]] = defaultdict(list)
     for group in ordered[len(shown) :]:
         patterns[re.sub(r"\d+", "N", escape(group.called)), len(group.ranks)].append(group)
     for (pattern, size), groups in list(patterns.items())[: LINES // 2]:
         members = {rank for group in groups for rank in group.ranks}
         if len(groups) == 1:
-            lines.append(Prefilled(_group_text(groups[0]), _group_origin(groups[0], origins)))
+            lines.append(Prefilled(_group_text(incident, groups[0]), _group_origin(incident, groups[0], origins)))
             continue
         named = "named by a number alone" if pattern == "N" else pattern
         text = f"{named}: {count(len(groups), 'more group')} of {count(size, 'rank')}, together {evidence.ranks_text(members)}"
         paths = [path for group in groups for path in origins.get((group.name, frozenset(group.ranks)), ())]
-        origin = f"group configuration of {evidence.paths_text(paths)}" if paths else _group_origin(groups[0], origins)
+        origin = (
+            f"group configuration of {evidence.paths_text(paths)}" if paths else _group_origin(incident, groups[0], origins)
+        )
         lines.append(Prefilled(text, origin))
     if len(patterns) > LINES // 2:
         rest = sum(len(groups) for groups in list(patterns.values())[LINES // 2 :])
@@ -52,9 +55,11 @@ def group_lines(incident: Incident) -> Lines:
     return tuple(lines)
 
 
-def _group_text(group: Group) -> str:
+def _group_text(incident: Incident, group: Group) -> str:
     name, desc = escape(group.name), escape(group.desc)
     called = f"{name} ({desc})" if desc and desc != name else name or escape(group.called)
+    if group.inferred and from_logs_alone(incident):
+        return f"{called}: of its members those are known whose logs tell of it: {evidence.counted_ranks(group.ranks)}"
     inferred = "; members inferred from who recorded it" if group.inferred else ""
     return f"{called}: {evidence.counted_ranks(group.ranks)}{inferred}"
 
@@ -68,9 +73,9 @@ def _group_origins(incident: Incident) -> _Origins:
     return origins
 
 
-def _group_origin(group: Group, origins: _Origins) -> str:
+def _group_origin(incident: Incident, group: Group, origins: _Origins) -> str:
     if group.inferred:
-        return "the records of its members"
+        return "the logs of its members" if from_logs_alone(incident) else "the records of its members"
     paths = origins.get((group.name, frozenset(group.ranks)))
     return f"group configuration of {evidence.paths_text(paths)}" if paths else "the dumps of its members"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE, Kind, Role
+from hangview.report.by_log import by_log
 from hangview.schema import BY_LOG, DIFFERS, CellState
 from hangview.text import escape
 from hangview.worksheet.evidence import paths_text, ranks_text
@@ -141,6 +142,7 @@ def _call_lines(incident: Incident, group: int, lane: str, seq: int) -> Iterator
         if (finding.group, finding.lane, finding.seq) == (group, lane, seq) and finding.role is Role.LEAD
         for rank in finding.ranks
     }
+    told = by_log(incident, group, lane)
     logged = _by_log(incident, group, lane)
     requests = {rank: _logged_request(row, seq) for rank, row in logged.items()}
     requests |= {rank: f"{side.op} {side.text}".strip() for side in call.sides for rank in side.ranks}
@@ -154,7 +156,8 @@ def _call_lines(incident: Incident, group: int, lane: str, seq: int) -> Iterator
     ordered = sorted(rows.items(), key=lambda item: (item[0].order, item[1][0].rank))
     where = _lane_name(incident, group, lane)
     for row, cells in ordered[:ROWS]:
-        yield Prefilled(f"{where}: {_row_text(row, cells, seq)}", _cells_origin(incident, tuple(cells), logged))
+        reasons = {told.folded(seq, cell) for cell in cells}
+        yield Prefilled(f"{where}: {_row_text(row, cells, seq, reasons)}", _cells_origin(incident, tuple(cells), logged))
     rest = [cell for _, cells in ordered[ROWS:] for cell in cells]
     if rest:
         number = len(ordered) - ROWS
@@ -162,13 +165,14 @@ def _call_lines(incident: Incident, group: int, lane: str, seq: int) -> Iterator
         yield Prefilled(text, _cells_origin(incident, tuple(rest), logged))
 
 
-def _row_text(row: _Standing, cells: list[Cell], seq: int) -> str:
+def _row_text(row: _Standing, cells: list[Cell], seq: int, reasons: set[str]) -> str:
     last = f"last {row.last_word} {row.last_done}" if row.last_done is not None else "last completed not known"
     next_or_not = "" if row.state in (CellState.COMPLETED, CellState.ENDED) else "next "
     request = f"{row.request}: " if row.request else ""
     state = f"{next_or_not}{seq}: {request}{_OPEN.get(row.state, row.state.word)}"
-    reasons = {cell.reason for cell in cells}
-    reason = f" ({escape(reasons.pop())})" if len(reasons) == 1 and not row.request and any(reasons) else ""
+    why = reasons.pop() if len(reasons) == 1 and not row.request else ""
+    why = why.removeprefix("by its log: ") if row.by_log else why
+    reason = f" ({escape(why)})" if why else ""
     differs = ", differs from the others" if row.differs else ""
     by_log = ", by its log" if row.by_log else ""
     return f"{ranks_text(cell.rank for cell in cells)}: {last}; {state}{differs}{by_log}{reason}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE
+from hangview.report.by_log import from_logs_alone
 from hangview.text import count, fold_ranks
 from hangview.tui.glyphs import legend
 from hangview.tui.grid.plane import Plane, fold, standing_of
@@ -258,6 +259,8 @@ class ShowingScreen(AboutScreen, inherit_bindings=True):
         folded = fold_ranks(group.ranks) if group else ""
         members = f"{count(len(group.ranks), 'rank')}{f' {folded}' if len(folded) <= 16 else ''}" if group else ""
         inferred = " (members inferred)" if group and group.inferred else ""
+        if inferred and from_logs_alone(incident):
+            inferred = " (by logs, maybe more)"
         kind = "collective" if plane.lane == COLLECTIVE else plane.lane
         name = (group.called if len(folded) <= 16 else group.label) if group else "?"  # where its ranks stand beside it
         self.say_keyed("grid", self._grid_forms(plane, name, members + inferred, kind))

@@ -15,7 +15,7 @@ from hangview.tui.text.brief import MORE, briefs
 from hangview.tui.text.common import missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
 from hangview.tui.titles import cut_middle
-from hangview.tui.waiting import waiting_for
+from hangview.tui.waiting import for_whom_unknown, waiting_for
 
 if TYPE_CHECKING:
     from hangview.dumps.heads import Heads
@@ -223,6 +223,9 @@ def _context(incident: Incident, level: int) -> Line:
         noun = "waiting because of it" if named and not level else "waiting"
         where = f" in {count(len(groups), 'group')}" if level < 3 else ""
         parts.append(Span(f"{noun}: {count(len(waiting), 'rank')}{where}", Tone.WAITING))
+    untold = {rank for finding in for_whom_unknown(incident) for rank in finding.ranks} - waiting - set(incident.leads)
+    if untold:
+        parts.append(Span(f"{'' if level else 'waiting, '}for whom not known: {count(len(untold), 'rank')}", Tone.WAITING))
     missing = missing_groups(incident)
     if level >= 2 and missing:
         ranks = sorted(rank for _, each in missing for rank in each)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from hangview.incident import Kind, Role
+from hangview.report.by_log import by_log, group_number
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.prose import Line, Prose, Tone, line, pad
@@ -15,7 +16,7 @@ from hangview.tui.sides import disagree
 from hangview.tui.text.common import (
     clock_spread,
     clock_time,
-    group_of,
+    group_named,
     lane_name,
     ranks_text,
     role_mark,
@@ -117,8 +118,9 @@ def _side_lines(sides: tuple[SignatureSide, ...]) -> list[Line]:
 def _state_lines(incident: Incident, call: Call) -> tuple[list[Line], list[Line]]:
     """Ranks by their state, worst first: those that did not come or failed, and the others."""
     by_state: defaultdict[tuple[CellState, str], list[Cell]] = defaultdict(list)
+    logs = by_log(incident, call.group, call.lane)
     for cell in call.cells:
-        by_state[cell.state, "" if cell.state.observed and cell.entries else cell.reason].append(cell)
+        by_state[cell.state, "" if cell.state.observed and cell.entries else logs.folded(call.seq, cell)].append(cell)
     if not by_state:
         return [], []
     groups = sorted(by_state.items(), key=lambda each: (_ORDER[each[0][0]], each[1][0].rank))
@@ -170,7 +172,8 @@ def _last_seen(incident: Incident, call: Call, rank: int) -> list[Line]:
         entry = newest[0]
         frame = own_frame(entry.stack)
         where = short_frame(frame) if frame else "stack not recorded"
-        at = f"{entry.op.name} {entry.seq if entry.seq is not None else entry.p2p_seq}"
+        seq = entry.seq if entry.seq is not None else entry.p2p_seq
+        at = f"{entry.op.name} {seq} of {group_named(incident, entry)}"
         lines.append(
             line(
                 (f"rank {each} was last seen in ", Tone.PLAIN),
@@ -191,9 +194,9 @@ def status_words(incident: Incident, place: Place, words: str, row: Sequence[int
     parts = [f"rank {place.rank}", f"{name} {place.seq}", words]
     if len(row) > 1:
         parts.append(f"row of {len(row):,} equal ranks")
-    found = group_of(incident, place.group)
-    if found and place.rank in found.ranks:
-        parts.append(f"group rank {found.ranks.index(place.rank)} of {len(found.ranks):,}")
+    number = group_number(incident, place.group, place.rank)
+    if number:
+        parts.append(number)
     forms = [" · ".join(parts[:most]) for most in range(len(parts), 2, -1)]
     brief = words.replace("differs from the majority", "differs").replace("not completed", "open")
     forms += [" · ".join((parts[0], f"{cut_middle(name, room)} {place.seq}", brief)) for room in (24, 12)]

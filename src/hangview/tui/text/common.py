@@ -13,9 +13,9 @@ from hangview.tui.glyphs import DIFFERS_CODE, GLYPHS
 from hangview.tui.prose import Tone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from hangview.incident import Finding, Group, Incident
+    from hangview.incident import Entry, Finding, Group, Incident
     from hangview.schema import CellState
 
 #: How many parts of a rank list a pane writes out.
@@ -55,6 +55,38 @@ def lane_name(incident: Incident, group: int | None, lane: str | None) -> str:
     return name if lane in (None, COLLECTIVE) else f"{name} {lane}"
 
 
+def groups_of(incident: Incident, entries: Sequence[Entry]) -> list[Group | None]:
+    """The groups of one rank's records; None where a record names none."""
+    import polars as pl
+
+    rows = incident.entries.lazy().filter(
+        pl.col("source").is_in(sorted({entry.source for entry in entries}))
+        & pl.col("position").is_in(sorted({entry.position for entry in entries}))
+    )
+    found = {
+        (source, position): group
+        for source, position, group in rows.select("source", "position", "group").collect().iter_rows()
+    }
+    return [group_of(incident, found.get((entry.source, entry.position))) for entry in entries]
+
+
+def group_named(incident: Incident, entry: Entry) -> str:
+    """The name of a record's group: the numbers of calls are of a group."""
+    (found,) = groups_of(incident, (entry,))
+    return found.label if found else "no group"
+
+
+def op_text(entry: Entry, group: Group | None) -> str:
+    """An operation as recorded, ``"nccl:send 12->4"`` with the world ranks that the group's own numbers stand for."""
+    op = entry.op
+    if group is None or group.inferred or op.source is None or op.target is None:
+        return op.text
+    if max(op.source, op.target) >= len(group.ranks):
+        return op.text
+    library = f"{op.library}:" if op.library else ""
+    return f"{library}{op.name} {group.ranks[op.source]}->{group.ranks[op.target]}"
+
+
 def missing_groups(incident: Incident) -> list[tuple[str, tuple[int, ...]]]:
     """Reasons for missing dumps with their ranks, most ranks first; a file's own name before its reason is left out."""
     names = {source.rank: source.path for source in incident.records.sources if source.rank is not None}
@@ -83,15 +115,23 @@ def state_tone(state: CellState, *, differs: bool = False) -> Tone:
 
 NOBODY = "it waits for nobody"
 UNTOLD = "no dump tells whether it waits"
+DONE_BY_LOG = "by its log nothing that it enqueued is unfinished"
 
 
 def waits_for_nobody(incident: Incident, rank: int) -> str:
     """What is true of a rank without a wait: one with open requests is inside a call, and yet waits for no other rank; of one
     without a dump nothing is known."""
     if rank not in incident.coverage.read:
-        return UNTOLD
+        return DONE_BY_LOG if _done_by_log(incident, rank) else UNTOLD
     still = any(position.open_seq is not None for position in incident.view.positions(rank))
     return "its own open requests wait for no other rank" if still else NOBODY
+
+
+def _done_by_log(incident: Incident, rank: int) -> bool:
+    """Whether the rank's log gives its counters, and none of them shows a work that is not over."""
+    logs = incident.logs
+    rows = [row for row in (*logs.groups, *logs.outrun) if row.rank == rank] if logs is not None else []
+    return bool(rows) and all(row.completed is not None and not row.unfinished for row in rows)
 
 
 def ranks_text(ranks: Iterable[int]) -> str:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.report.by_log import by_log
 from hangview.schema import CellState
 from hangview.text import count
 from hangview.tui.prose import Line, Prose, Tone, field, line
 from hangview.tui.sides import disagree
-from hangview.tui.text.common import clock_time, full_time, lane_name, state_tone
+from hangview.tui.text.common import clock_time, full_time, group_named, lane_name, state_tone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Call, Entry, Incident
+    from hangview.incident import Call, Cell, Entry, Incident
+    from hangview.report.by_log import ByLog
     from hangview.schema import Signature
 
 #: Of a rank that is observed not to have requested anything at all.
 _NO_RECORD = "its dump is whole and holds no call: it stopped before its first one, or its recorder was off (see its settings)"
+#: The same by what counts for a rank beside its records.
+_BY_LOG = "this is evidence of absence: its log gives the rank's own counters, and these stop below this seq"
+_BY_COUNTER = "this is evidence of absence: the rank's own counters stop below this seq"
+_LOG_STOPS = (
+    "its log stops below this seq and it stood or waited itself then: that is no sign against it; a dump would tell more"
+)
 #: What would have to be there to know more, by state.
 _WOULD_TELL = {
     CellState.NOT_REQUESTED: "this is evidence of absence: the dump covers this seq and the rank's records stop below it",
@@ -39,15 +47,15 @@ def entry_lines(incident: Incident, call: Call, rank: int) -> Prose:
         return (line((f"rank {rank} has no cell at {where}: no member called it there, or it is no member", Tone.UNKNOWN)),)
     words = cell.state.word + _difference(call, differs=cell.differs) + (", by its log" if cell.by_log else "")
     lines = [line(f"rank {rank} at {where}: ", (words, state_tone(cell.state, differs=cell.differs)))]
+    logs = by_log(incident, call.group, call.lane)
     if cell.reason:
-        lines.append(field("why", cell.reason))
+        lines.append(field("why", logs.reason(call.seq, cell)))
     newest = () if cell.entries else incident.view.newest_entries(rank, 1)
     if cell.state in _WOULD_TELL:
         tone = Tone.PLAIN if cell.state is CellState.NOT_REQUESTED else Tone.UNKNOWN
-        nothing = cell.state is CellState.NOT_REQUESTED and not newest
-        lines.append(field("so", (_NO_RECORD if nothing else _WOULD_TELL[cell.state], tone)))
+        lines.append(field("so", (_so(incident, call, cell, newest, logs), tone)))
     if not cell.entries:
-        lines.append(_newest(newest))
+        lines.append(_newest(incident, newest, logs.counters(rank)))
     if len(cell.entries) > 1:
         lines.append(line((f"{count(len(cell.entries), 'record')}: a coalesced batch", Tone.HEAD)))
     for number, entry in enumerate(cell.entries[:8]):
@@ -67,15 +75,30 @@ def _difference(call: Call, *, differs: bool) -> str:
     return ", one side of a call without a majority" if without else ", differs from the majority"
 
 
-def _newest(newest: Sequence[Entry]) -> Line:
+def _so(incident: Incident, call: Call, cell: Cell, newest: Sequence[Entry], logs: ByLog) -> str:
+    """What follows from a cell that nothing was observed in."""
+    if cell.state is not CellState.NOT_REQUESTED:
+        stood = cell.rank in logs.busy and logs.stops_below(call.seq, cell)
+        return _LOG_STOPS if stood else _WOULD_TELL[cell.state]
+    if cell.by_log:
+        return _BY_LOG
+    positions = incident.view.positions(cell.rank)
+    if not newest and not any(each.newest for each in positions):
+        return _NO_RECORD
+    here = next((each for each in positions if (each.group, each.lane) == (call.group, call.lane)), None)
+    return _BY_COUNTER if here is not None and here.newest_from == "counter" else _WOULD_TELL[cell.state]
+
+
+def _newest(incident: Incident, newest: Sequence[Entry], by_its_log: str) -> Line:
     """The last thing that was recorded of a rank that has no entry here."""
     if not newest:
-        return field("newest", ("no entry of this rank was recorded", Tone.UNKNOWN))
+        told = f"; by its log: {by_its_log}" if by_its_log else ""
+        return field("newest", (f"no entry of this rank was recorded{told}", Tone.UNKNOWN))
     entry = newest[0]
     seq = entry.seq if entry.seq is not None else entry.p2p_seq
     done = f", completed {clock_time(entry.completed_ns)}" if entry.completed_ns is not None else ", completion not recorded"
-    text = f"{entry.op.name} {seq}, {entry.reading.word}: requested {clock_time(entry.created_ns)} UTC{done}"
-    return field("newest", text, ", over all its groups")
+    text = f"{entry.op.name} {seq} of {group_named(incident, entry)}, {entry.reading.word}: requested "
+    return field("newest", f"{text}{clock_time(entry.created_ns)} UTC{done}", ", over all its groups")
 
 
 def _record_lines(incident: Incident, entry: Entry) -> list[Line]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import set_cell_size
 
 from hangview.incident import COLLECTIVE, Role
+from hangview.report.by_log import from_logs_alone
 from hangview.text import escape
 from hangview.tui.grid.plane import label_ranks
 from hangview.tui.prose import Tone, clip, line, to_ascii
 from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, group_of, role_mark
 
 if TYPE_CHECKING:
-    from hangview.incident import Incident, Lane
+    from hangview.incident import Group, Incident, Lane
     from hangview.tui.prose import Line
 
 _ORDER = {Role.LEAD: 0, None: 3, Role.NOTE: 2, Role.WAITING: 1}
@@ -53,13 +54,18 @@ class Columns(NamedTuple):
 
 def columns_of(incident: Incident) -> Columns:
     """Just wide enough for every lane."""
-    sizes = [len(f"{len(group.ranks):,}") for group in incident.groups]
+    sizes = [len(_size(incident, group)) for group in incident.groups]
     seqs = [len(str(_seq(lane))) for lane in incident.lanes]
     return Columns(max(sizes, default=1), max(seqs, default=1))
 
 
 def _seq(lane: Lane) -> int:
     return lane.divergence if lane.divergence is not None else lane.front
+
+
+def _size(incident: Incident, group: Group) -> str:
+    """How many members; ``"3+"`` where only those are known whose logs tell of the group."""
+    return f"{len(group.ranks):,}{'+' if group.inferred and from_logs_alone(incident) else ''}"
 
 
 def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, ascii_only: bool = False) -> Line:
@@ -71,7 +77,7 @@ def lane_line(incident: Incident, lane: Lane, width: int, columns: Columns, *, a
     elif group and group.beside:
         members = f" {label_ranks(sorted(group.ranks), 9)}"  # several groups go by this name
     sign, tone = mark_of(incident, lane)
-    size = f"{len(group.ranks):,}" if group else "?"
+    size = _size(incident, group) if group else "?"
     numbers = f"  {size:>{columns.size}}  {_seq(lane):>{columns.seq}}"
     row = Row(sign, tone, group.called if group else "?", members, numbers, tone if lane.role is Role.LEAD else Tone.PLAIN)
     return row_line(row, width, ascii_only=ascii_only)

@@ -8,10 +8,10 @@ from hangview.incident import Side
 from hangview.text import count, name_ranks
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
-from hangview.tui.text.common import clock_time, lane_name, waits_for_nobody
+from hangview.tui.text.common import clock_time, groups_of, lane_name, op_text, waits_for_nobody
 from hangview.tui.text.stack import outside_lines
 from hangview.tui.titles import cut_middle
-from hangview.tui.waiting import waits_of
+from hangview.tui.waiting import for_whom_unknown, waits_of
 
 if TYPE_CHECKING:
     from hangview.incident import Incident, Position
@@ -61,11 +61,12 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
     every = waits_of(incident)
     waits = [wait for wait in every if wait.rank == rank]
     waited = [wait for wait in every if wait.on == rank]
+    untold = [finding for finding in for_whom_unknown(incident) if rank in (*finding.ranks, *finding.others)]
     lines = []
     if rank in incident.leads:
         nobody = waits_for_nobody(incident, rank)
         lines.append(line((f"rank {rank}: look here first", Tone.LEAD), f", others wait for it and {nobody}"))
-    elif waits:
+    elif waits or any(rank in finding.ranks for finding in untold):
         lines.append(line((f"rank {rank} waits", Tone.WAITING)))
     else:
         lines.append(line(f"rank {rank}"))
@@ -82,7 +83,8 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
         lines.append(
             item(f"{name_ranks((wait.rank for wait in here), 8)} {verb} for it in {lane_name(incident, group, lane)} {seq}")
         )
-    if not waits and not waited:
+    lines += [item(finding.summary, Tone.WAITING if rank in finding.ranks else Tone.PLAIN) for finding in untold]
+    if not waits and not waited and not untold:
         lines.append(item(f"{waits_for_nobody(incident, rank)}, and nobody is known to wait for it", Tone.DIM))
     return lines
 
@@ -150,23 +152,14 @@ def _newest(incident: Incident, rank: int) -> list[Line]:
     entries = incident.view.newest_entries(rank, 8)
     if not entries:
         return [line(("no entry of this rank was recorded", Tone.UNKNOWN))]
-    names = _groups_by_position(incident, rank)
-    groups = [names.get((entry.source, entry.position), "") for entry in entries]
-    named = min(20, max(map(len, groups))) + 2
+    groups = groups_of(incident, entries)
+    names = [group.label if group else "no group" for group in groups]
+    named = min(20, max(map(len, names))) + 2
     lines = [line(("its newest entries, all groups", Tone.HEAD))]
-    for entry, group in zip(entries, groups, strict=True):
+    for entry, group, name in zip(entries, groups, names, strict=True):
         seq = entry.seq if entry.seq is not None else entry.p2p_seq
         number = "no seq" if seq is None else f"{seq}"
-        op = pad(cut_middle(entry.op.text, 21), 22)
-        where = pad(cut_middle(group, named - 2), named)
+        op = pad(cut_middle(op_text(entry, group), 21), 22)
+        where = pad(cut_middle(name, named - 2), named)
         lines.append(line(f"  {clock_time(entry.created_ns)}  {where}{op}{number:>8}  {entry.reading.word}", hang=4))
     return lines
-
-
-def _groups_by_position(incident: Incident, rank: int) -> dict[tuple[int, int], str]:
-    """The names of the groups of a rank's records, by the source and the place in it."""
-    import polars as pl
-
-    rows = incident.entries.filter(pl.col("rank") == rank).select("source", "position", "group").iter_rows()
-    names = {group.id: group.label for group in incident.groups}
-    return {(source, position): names.get(group, "no group") for source, position, group in rows}

@@ -13,8 +13,8 @@ from hangview.text import count, name_ranks
 from hangview.tui.place import Place, lane_at, place_of, ranks_of
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.sides import MISMATCHES
-from hangview.tui.text.common import NOBODY, UNTOLD, lane_name, waits_for_nobody
-from hangview.tui.waiting import waits_of
+from hangview.tui.text.common import DONE_BY_LOG, NOBODY, UNTOLD, lane_name, waits_for_nobody
+from hangview.tui.waiting import for_whom_unknown, waits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -106,6 +106,7 @@ def wait_lines(incident: Incident) -> list[WaitLine]:
     for ranks in sorted(others):
         lines.append(_root(incident, ranks, by_target[ranks[0]][0], differing))
         lines += _below(incident, ranks, by_target, drawn)
+    lines += [(place_of(incident, each), line((each.summary, Tone.WAITING), hang=2)) for each in for_whom_unknown(incident)]
     if len(lines) > LINES:
         more = len(lines) - LINES
         lines = [*lines[:LINES], (None, line((f"and {count(more, 'more line')}", Tone.DIM)))]
@@ -163,6 +164,8 @@ def _for_nobody(incident: Incident, ranks: Sequence[int]) -> str:
         return told.pop()
     if UNTOLD in told:
         return "of some no dump tells whether they wait" if len(told) > 1 else UNTOLD.replace("it waits", "they wait")
+    if told == {DONE_BY_LOG}:
+        return "by their logs nothing that they enqueued is unfinished"
     return "they wait for nobody" if told == {NOBODY} else "none of their own open requests waits for another rank"
 
 
@@ -180,7 +183,7 @@ def _differing_calls(incident: Incident) -> list[Differing]:
 
 def _words(incident: Incident, knot: Knot) -> Line:
     verb = "waits" if len(knot.ranks) == 1 else "wait"
-    unseen = "" if knot.observed else ", no record could tell whether it asked"
+    unseen = "" if knot.observed else f", no record could tell whether {'it' if len(knot.on) == 1 else 'they'} asked"
     side = f", {knot.side} side" if knot.side != "unknown" else ""
     return line(
         (name_ranks(knot.ranks, PARTS), Tone.WAITING),
