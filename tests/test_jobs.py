@@ -40,6 +40,19 @@ def test_the_job_that_hangs_is_shown(tmp_path, later):
     ]
 
 
+def test_a_difference_that_stopped_nobody_does_not_hide_it_either(tmp_path):
+    """In the healthy job rank 1 once asked for another dtype, and went on."""
+    two_jobs(tmp_path)
+    made = calls(20, at=START + 10 * SECOND)
+    made[5] |= {"input_dtypes": ["BFloat16"], "output_dtypes": ["BFloat16"]}
+    write(tmp_path / "server_rank_1", dump(made, config(default_pg=range(SERVER))))
+    assert hangview.load(str(tmp_path)).leads == (3,)
+    for each in tmp_path.glob("trainer_*"):
+        each.unlink()
+    incident = hangview.load(str(tmp_path))
+    assert (incident.verdict, incident.leads) == (Verdict.DIVERGENCE, ())
+
+
 def test_where_the_newer_one_hangs_it_stays(tmp_path):
     two_jobs(tmp_path, trainer_hangs=False, server_hangs=True)
     assert hangview.load(str(tmp_path)).leads == (1,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import Verdict
+from hangview.incident import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,20 +17,22 @@ _WHY = "the newer records are of another job that ran at the same time, and show
 
 
 def of_the_job_that_hangs(assemble: Callable[[ReadOptions], Records], options: ReadOptions) -> Records:
-    """What ``assemble`` makes of the files; where it shows no divergence, of those jobs beside it that do the one that stopped
-    first: a healthy one goes on, and has the newer records. Nothing else is looked at where an attempt was asked for."""
+    """What ``assemble`` makes of the files; where nothing is to be looked at there, of the jobs beside it in which something is
+    the one that stopped first: a healthy one goes on, and has the newer records. Nothing else is looked at where an attempt was
+    asked for."""
     records = assemble(options)
     beside = [start for start in records.attempts if start.beside]
-    if options.attempt is not None or not beside or _diverges(records):
+    if options.attempt is not None or not beside or _stands(records):
         return records
     for start in sorted(beside, key=lambda start: (start.newest_ns or 0, start.attempt)):
         other = assemble(replace(options, attempt=start.attempt))
-        if _diverges(other):
+        if _stands(other):
             return replace(other, attempts=tuple(replace(a, reason=_WHY) if a.current else a for a in other.attempts))
     return records
 
 
-def _diverges(records: Records) -> bool:
+def _stands(records: Records) -> bool:
+    """Whether something is to be looked at first: a difference that stopped nobody (a note) is no reason to look no further."""
     from hangview.engine.analyse import analyse
 
-    return analyse(records).verdict is Verdict.DIVERGENCE
+    return any(finding.role is Role.LEAD for finding in analyse(records).findings)

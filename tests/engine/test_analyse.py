@@ -162,7 +162,7 @@ def only_active_with_nothing_open() -> list[Dump]:
 
 LEGAL = [
     uneven_exchange, uneven_gather, uneven_scatter, coalesced_manager, hook_coalesced, equal_gaps, outputs_on_the_root_only,
-    root_ahead, reshaped_outputs, bytes_by_other_names, seconds_apart, wrapped_at_different_places, clocks_apart,
+    root_ahead, reshaped_outputs, bytes_by_other_names, wrapped_at_different_places, clocks_apart,
     slow_but_within_its_time, watchdog_is_late, pipeline, batches_both_ways, groups_of_one_name, groups_in_other_orders,
     issued_only, two_threads, empty_last_group,
 ]  # fmt: skip
@@ -174,6 +174,13 @@ def test_legal_traffic_is_silent(job):
     assert incident.verdict is Verdict.NO_HANG
     assert [f.summary for f in incident.findings if f.role is not Role.NOTE] == []
     assert [f.kind for f in incident.findings if f.kind is not Kind.NOT_OBSERVED] == []
+
+
+def test_a_running_job_is_told_from_a_hang_by_nothing_but_time():
+    """Somebody is in a call that is not over: that is neither no hang nor a lead."""
+    incident = look(*seconds_apart())
+    assert (incident.verdict, incident.leads) == (Verdict.NOT_ENOUGH_EVIDENCE, ())
+    assert all(finding.role is Role.NOTE for finding in incident.findings)
 
 
 def test_gloos_root_ahead_is_silent():

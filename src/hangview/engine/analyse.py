@@ -20,6 +20,7 @@ from hangview.engine import (
     readings,
     recorders,
     stalls,
+    still,
     torn_down,
     turns,
     uncompared,
@@ -57,6 +58,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     traffic = p2p.traffic(records, grouping.groups, now)
     early = p2p.sent_later(records, grouping.groups, traffic)
     known = windows.windows(records, grouping, calls, entries, early)
+    timed_out: frozenset[tuple[int, int, int]] = frozenset()
     if logs is not None:
         from hangview.engine import bylog  # without logs all that reads them takes longer to import than a small set to analyse
         from hangview.logs import judge
@@ -64,6 +66,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         anew = {grouping.groups[i].name for i in grouping.earlier}  # of which generation a log tells is not known
         filled = tuple(group for group in grouping.groups if group.name not in anew)
         known = bylog.fill(known, filled, logs, frozenset(g for g, *_ in traffic.lanes))
+        timed_out = bylog.timed_out(filled, logs)
     open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
@@ -86,6 +89,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         maybe_open=windows.maybe_open(calls, known),
         shifts=moved,
         late=late,
+        still=still.still(now, timed_out),
         turns=turns.turns(grouping.groups, judged, graph),
         clocks=hosts,
         clock_ns=clocks.uncertainty_ns(hosts),
@@ -107,7 +111,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)
     coverage = _coverage(records, of_groups, grouping.world, logs)
-    if verdict is Verdict.NO_HANG and (unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)):
+    unsaid = unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)
+    if verdict is Verdict.NO_HANG and (unsaid or _still_open(found, graph)):
         verdict = Verdict.NOT_ENOUGH_EVIDENCE
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     return Incident(
@@ -128,6 +133,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     )
 
 
+_OPEN = frozenset({Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED})
 _DIVERGES = frozenset({Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE, Kind.DIFFERENT_DTYPE, Kind.DIFFERENT_CALL_SITE})
 
 
@@ -160,6 +166,11 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: Sequence[F
     if not any(s.usable for s in records.sources) or (calls.rows.is_empty() and not traffic.lanes):
         return Verdict.NOT_ENOUGH_EVIDENCE
     return Verdict.NO_HANG
+
+
+def _still_open(found: Sequence[Finding], graph: Graph) -> bool:
+    """Whether somebody is in a call that is not over: in a job that runs, or in one that stands still; which, is not told."""
+    return bool(graph.edges or graph.lagging or graph.ends) or any(f.kind in _OPEN for f in found)
 
 
 def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:

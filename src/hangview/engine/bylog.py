@@ -52,6 +52,16 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
     return out
 
 
+def timed_out(groups: Sequence[Group], logs: LogEvidence) -> frozenset[tuple[int, int, int]]:
+    """(group, seq, rank) of the collectives that a rank's own watchdog reports as timed out."""
+    out = set()
+    for row in logs.groups:
+        homes = [g for g in groups if row.rank in g.ranks and _same(row, g)]
+        if len(homes) == 1 and row.timed_out_seq is not None and row.timed_out_op not in ("send", "recv"):
+            out.add((homes[0].id, row.timed_out_seq, row.rank))
+    return frozenset(out)
+
+
 def _same(row: GroupByLog, group: Group) -> bool:
     if row.name is not None and row.name == group.name:
         return True

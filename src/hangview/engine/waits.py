@@ -17,6 +17,7 @@ from hangview.schema import CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from hangview.engine.p2p import LaneEnd, P2PLane, Request, Traffic
     from hangview.engine.stalls import Stall
@@ -116,7 +117,7 @@ def build(
         for edge in out:
             if edge.arrow is Arrow.UNKNOWN:
                 blind[edge.on].append(edge)
-    cycles, paired = _cycles(edges, ends)
+    cycles, paired = _cycles(edges, ends, lag_at.keys())
     return Graph(
         {r: tuple(sorted(out, key=_edge_order)) for r, out in sorted(edges.items())},
         ends,
@@ -312,11 +313,12 @@ def _answer(lane: P2PLane, other: LaneEnd, index: int, request: Request, *, pair
 
 
 def _cycles(
-    edges: Mapping[int, Iterable[Edge]], ends: Mapping[int, Mapping[Place, End]]
+    edges: Mapping[int, Iterable[Edge]], ends: Mapping[int, Mapping[Place, End]], lagging: AbstractSet[int]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
     """Cycles that nothing outside explains: groups of ranks that reach each other and nothing else.
 
     They close over observed arrows only: where nothing tells whether a request was made, nobody is known to wait in a circle.
+    Nor where one of them has not finished what others finished: what it waits for since is behind that.
     """
     out_of = {r: sorted({e.on for e in out}) for r, out in edges.items()}
     seen = {r: sorted({e.on for e in out if e.arrow is not Arrow.UNKNOWN}) for r, out in edges.items()}
@@ -327,7 +329,7 @@ def _cycles(
         inside = set(component)
         leaves = any(on not in inside for r in component for on in out_of.get(r, ()))
         stuck = any(e is not End.LAG for r in component for e in ends.get(r, {}).values())
-        if len(component) < 2 or leaves or stuck:
+        if len(component) < 2 or leaves or stuck or not lagging.isdisjoint(component):
             continue
         real = any((r, on) in hard for r in component for on in out_of[r])
         (closed if real else soft).append(tuple(sorted(component)))

@@ -10,6 +10,7 @@ from hangview.engine.analyse import analyse
 from hangview.incident import Kind, Role, Side, Verdict
 from tests.engine.support import (
     DONE,
+    FAILED,
     ISSUED,
     OPEN,
     PAIR,
@@ -318,19 +319,29 @@ def test_a_repeated_call_among_two_call_sites_names_no_healthy_rank():
 # -- doubt ---------------------------------------------------------------------------------------------------------------
 
 
-def test_ranks_a_few_calls_apart_in_a_running_job_are_no_hang():
-    """Dumps written seconds after each other; each rank has its newest call in flight."""
+def test_ranks_a_few_calls_apart_name_nobody():
+    """Dumps written seconds after each other; each rank has its newest call in flight: a job that runs, as far as they tell."""
     dumps = [rank(r).calls("all_reduce", 1, n - 1).call("all_reduce", n, OPEN) for r, n in enumerate((45, 43, 44, 42))]
     incident = look(*dumps)
     assert incident.leads == ()
-    assert incident.verdict is Verdict.NO_HANG
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
 
 
-def test_the_newest_dump_alone_in_a_call_is_a_running_job():
-    """Ranks 1-3 were written before rank 0 completed 41 with them; that they are not in 42 says nothing."""
+def test_the_newest_dump_alone_in_a_call_names_nobody():
+    """Ranks 1-3 were written before rank 0 completed 41 with them; that they are not in 42 says nothing. Nor does rank 0's."""
     incident = look(*alike((0,), "all_reduce", 42), *(rank(r).calls("all_reduce", 1, 40) for r in (1, 2, 3)))
     assert incident.leads == ()
-    assert incident.verdict is Verdict.NO_HANG
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
+    assert [(f.kind, f.role, f.seq) for f in incident.findings] == [(Kind.NOT_OBSERVED, Role.NOTE, 42)]
+    assert "whether the job stood still or ran on is not recorded" in incident.findings[0].summary
+
+
+def test_the_newest_dump_alone_in_a_call_that_timed_out_stands_still():
+    """As before, and rank 0's recorder gave 42 up: nobody is named, and a hang is said."""
+    older = [rank(r).calls("all_reduce", 1, 40) for r in (1, 2, 3)]
+    incident = look(rank(0).calls("all_reduce", 1, 41).call("all_reduce", 42, FAILED), *older)
+    assert (incident.leads, incident.verdict) == ((), Verdict.DIVERGENCE)
+    assert [(f.kind, f.role, f.ranks) for f in incident.findings] == [(Kind.NOT_OBSERVED, Role.LEAD, (1, 2, 3))]
 
 
 def test_a_cut_dump_names_nobody():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hangview.incident import Kind, Role, Side, Verdict
-from tests.engine.support import DONE, OPEN, PAIR, STARTED, Dump, How, Pg, alike, look, lost, of_kind, rank, told
+from tests.engine.support import DONE, FAILED, OPEN, PAIR, STARTED, Dump, How, Pg, alike, look, lost, of_kind, rank, told
 
 A, B = Pg("1", "a", (0, 1)), Pg("2", "b", (0, 1))
 
@@ -182,7 +182,46 @@ def test_a_majority_that_has_not_finished_yet_is_no_lead():
     """Dumps of a running job, one a moment later than the rest."""
     incident = look(rank(0).calls("all_reduce", 1, 42), *alike((1, 2, 3), "all_reduce", 42))
     assert incident.leads == ()
-    assert incident.verdict is Verdict.NO_HANG
+    assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
+    assert incident.findings[0].summary.endswith("; whether ranks 1-3 stand still there is not recorded")
+
+
+@pytest.mark.parametrize("how", ["given up", "went on"])
+def test_a_majority_that_stands_still_is_where_to_look(how):
+    """What tells it from a running job: their recorder gave the call up, or their own records go on for over a minute."""
+
+    def late(number: int) -> Dump:
+        dump = rank(number).calls("all_reduce", 1, 41).call("all_reduce", 42, FAILED if how == "given up" else OPEN)
+        return dump if how == "given up" else dump.call("all_reduce", 1, DONE, group=Pg("5", "own", (number,)), at=120.0)
+
+    incident = look(rank(0).calls("all_reduce", 1, 42), *(late(r) for r in (1, 2, 3)))
+    assert (incident.leads, incident.verdict) == ((), Verdict.DIVERGENCE)
+    assert told(incident)[0] == ("lead", "partly_completed", (1, 2, 3), "0", 42)
+
+
+def test_one_of_a_pair_for_which_all_others_wait_is_named():
+    """Rank 6 alone has not finished its pair's call; all have gone on to the world's call, and no other rank lags."""
+    world = Pg("0", "default_pg", tuple(range(8)))
+    pairs = [Pg(str(i + 1), f"replicate_{i}", (i, i + 4)) for i in range(4)]
+
+    def one(number: int, how: How) -> Dump:
+        dump = rank(number).calls("all_reduce", 1, 20, group=pairs[number % 4])
+        return dump.call("all_reduce", 21, how, group=pairs[number % 4]).call("all_reduce", 1, OPEN, group=world)
+
+    incident = look(*(one(r, OPEN if r == 6 else DONE) for r in range(8)))
+    assert incident.leads == (6,)
+    incident = look(*(one(r, OPEN if r > 3 else DONE) for r in range(8)))
+    assert (incident.leads, incident.verdict) == ((), Verdict.NOT_ENOUGH_EVIDENCE)
+    assert of_kind(incident, Kind.ORDER_CYCLE) == []
+
+
+@pytest.mark.parametrize(("how", "verdict"), [(OPEN, Verdict.NOT_ENOUGH_EVIDENCE), (FAILED, Verdict.DIVERGENCE)])
+def test_a_receive_that_is_not_over_though_its_send_is(how, verdict):
+    sends = rank(0).send(1, 1, group=PAIR).send(1, 2, group=PAIR)
+    incident = look(sends, rank(1).recv(0, 1, group=PAIR).recv(0, 2, how, group=PAIR))
+    assert (incident.leads, incident.verdict) == ((), verdict)
+    (finding,) = incident.findings
+    assert (finding.kind, finding.ranks, finding.lane) == (Kind.PARTLY_COMPLETED, (1,), "p2p 0->1")
 
 
 def test_nor_is_a_majority_that_is_two_calls_behind_the_newest_dump():

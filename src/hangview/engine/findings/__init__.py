@@ -9,6 +9,7 @@ from hangview.engine.findings.absent import not_requested
 from hangview.engine.findings.case import Case, Quiet
 from hangview.engine.findings.differing import mismatches
 from hangview.engine.findings.held import cycles, held
+from hangview.engine.findings.open_calls import open_calls
 from hangview.engine.findings.rest import notes, waiting
 from hangview.engine.findings.sizes import uneven
 from hangview.engine.findings.unseen import not_observed
@@ -37,8 +38,14 @@ def find(case: Case) -> tuple[Finding, ...]:
     out += notes(case, tell, out)
     out += waiting(case, tell, told)
     if all(f.role is not Role.LEAD for f in out):
-        out = [f for f in out if f.role is Role.NOTE]  # nothing to wait for: dumps of a job that was still running
+        out = [f for f in out if f.role is Role.NOTE]  # nothing to wait for
+        if all(f.kind not in _OF_OPEN_CALLS for f in out):
+            out += open_calls(case, tell)
     return tuple(out)
+
+
+#: What notes are about that tell of a call which is not over.
+_OF_OPEN_CALLS = frozenset({Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED})
 
 
 def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -98,10 +98,11 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
     mine = [case.windows[group.id, r] for r in group.ranks]
     older = [w for w in mine if w.above is CellState.BEFORE_DUMP]
     seen = sum(w.source is not None for w in mine) - len(older)
+    weight = Role.LEAD if any(case.still.holds(place, rank) for rank in waiters) else Role.NOTE
     if place[1] == COLLECTIVE and older and 2 * len(waiters) <= seen:
-        return Role.NOTE, "the dumps of this group were written while the job still ran"
+        return weight, "the dumps of this group were not written at one moment"
     if len(case.graph.behind(ranks)) < 2 and any(r in case.graph.lagging for r in ranks):
-        return Role.NOTE, "their dump may have been written just before the call"
+        return weight, "their dump may have been written just before the call"
     if set(ranks) & case.maybe_open:
         return Role.LEAD, "their recorder does not note completion, they may still be in their newest call"
     if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1 and not group.name.isdecimal():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hangview.engine.still import Still
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Case:
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
+    still: Still = field(default_factory=lambda: Still())  #: open calls of which it is known that they stand still
     turns: Mapping[int, Turn] = field(default_factory=dict)  #: of ranks that wait in a circle: by which way they came there
     clocks: tuple[Clock, ...] = ()  #: by how much those of ranks or hosts are ahead, where that is known
     clock_ns: int | None = None  #: within which times of two ranks cannot be told apart

@@ -212,25 +212,29 @@ def _silent(case: Case) -> tuple[Evidence, ...]:
 
 
 def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> Finding:
-    """Ranks that have not finished what others finished: named if they are the minority, or if the others went on with them.
+    """Ranks that have not finished what others finished: named if they are the few, or if the others went on with them.
 
-    Not the minority where the dump of a third ends before the call: dumps were written at different moments, then, or the call
-    was torn down on those that finished it.
+    The few of the group, or of all who stand because of them. Not where the dump of a third ends before the call: dumps were
+    written at different moments, then, or the call was torn down on those that finished it. Who is not named may be a moment
+    behind in a job that runs; where it is known that the call stands still, it is where to look all the same.
     """
     stall = case.stalls[place[0], place[2]]
     group = case.groups[place[0]]
     late = [r for r in stall.waiting if r in ranks] or list(ranks)
     others = stall.done
     went_on = any(len(case.graph.lagging.get(r, ())) > 1 or _passed_further(case, r, place) for r in late)
-    named = went_on or not stall.older
-    named = named and 2 * len(stall.waiting) < len(group.ranks) + went_on
+    few = 2 * len(stall.waiting) < len(group.ranks) + went_on or _few_of_all(case, late)
+    named = few and (went_on or not stall.older)
+    still = any(case.still.holds(place, rank) for rank in late)
     who = tell.ranks(late)
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
+    if not named and not still:
+        summary += f"; whether {who} {agrees(who, 'stands', 'stand')} still there is not recorded"
     on_device = _on_device(case, stall)
     return Finding(
-        Kind.PARTLY_COMPLETED, Role.LEAD if named else Role.NOTE, tuple(late), others if named else (), group.id, COLLECTIVE,
-        stall.seq, stall.family, Side.DEVICE, summary, (tell.lag(late, place),),
+        Kind.PARTLY_COMPLETED, Role.LEAD if named or still else Role.NOTE, tuple(late), others if named else (), group.id,
+        COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary, (tell.lag(late, place),),
         compare_first(Kind.PARTLY_COMPLETED, who, on_device=on_device), not_concluded(Kind.PARTLY_COMPLETED, who),
         (
             f"Every {'rank that recorded it' if _loose(case, group) or stall.older else 'member'} requested {call}.",
@@ -238,6 +242,13 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
             f"On {who} it is not over: what is unfinished there is its own.",
         ),
     )  # fmt: skip
+
+
+def _few_of_all(case: Case, late: Sequence[int]) -> bool:
+    """Whether those that lag are the few among all who stand because of them, in whatever group: of a pair nobody is."""
+    behind = case.graph.behind(late) | set(late)
+    lagging = {rank for rank in behind if case.graph.lagging.get(rank)}
+    return len(behind) > 2 and 2 * len(lagging) < len(behind)
 
 
 def _passed_further(case: Case, rank: int, place: Place) -> bool:

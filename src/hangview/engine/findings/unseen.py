@@ -108,7 +108,10 @@ def _explained(case: Case) -> set[int]:
 
 
 def _running(case: Case, rank: int, place: Place, waiters: int) -> bool:
-    """Whether an older dump is what dumps of a running job look like: seconds older, and only a few wait at this call."""
+    """Whether an older dump is what dumps of a running job look like: seconds older, and only a few wait at this call, of which
+    it is not known that it stands still."""
+    if any(case.still.holds(place, edge.rank) for edge in case.graph.blind.get(rank, ()) if edge.place == place):
+        return False
     stall = case.stalls.get((place[0], place[2])) if place[1] == COLLECTIVE else None
     seen = sum(case.windows[place[0], r].source is not None for r in case.groups[place[0]].ranks)
     asked = [row["created_ns"] for row in (stall.rows if stall else ()) if row["created_ns"] is not None]

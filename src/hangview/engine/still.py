@@ -1,0 +1,58 @@
+"""Which open calls are known to stand still.
+
+A dump shows what is not over when it is written: of a job that hangs, or of one that runs and was asked a moment too early.
+What tells the two apart is time: a call that its recorder gave up, one that was open while its own rank's records went on for
+a minute, one that a watchdog's line reports.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.engine.readings import COLLECTIVE as COLLECTIVE_LANE
+from hangview.engine.readings import OPEN, P2P
+from hangview.incident import COLLECTIVE
+from hangview.schema import CellState
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from hangview.engine.waits import Place
+
+#: Nanoseconds that no call of a job that runs is open while its rank goes on with others.
+_LONG = 60 * 1_000_000_000
+
+
+class Still(frozenset[tuple[int, str, int, int]]):
+    """(group, lane, seq, rank) of open calls that stand still; of sends and receives lane and seq are "" and 0."""
+
+    def holds(self, place: Place, rank: int) -> bool:
+        """Whether the rank's request at that place is known to stand still."""
+        lane, seq = (place[1], place[2]) if place[1] == COLLECTIVE else ("", 0)
+        return (place[0], lane, seq, rank) in self
+
+
+def still(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]] = frozenset()) -> Still:
+    """Of what ``readings.read`` gave; ``timed_out``: (group, seq, rank) of collectives that logs tell of."""
+    lane = pl.col("lane")
+    opened = entries.lazy().filter(
+        pl.col("reading").is_in(OPEN) & pl.col("group").is_not_null() & lane.is_in([COLLECTIVE_LANE, P2P])
+    )
+    rows = opened.select("source", "group", "lane", "seq", "rank", "reading", "created_ns").collect()
+    told = {(group, COLLECTIVE, seq, rank) for group, seq, rank in timed_out}
+    if rows.is_empty():
+        return Still(told)
+    newest = (
+        entries.lazy()
+        .filter(pl.col("source").is_in(rows["source"].unique().implode()))
+        .group_by("source")
+        .agg(newest=pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max()))
+        .collect()
+    )
+    old = (pl.col("newest") - pl.col("created_ns") >= _LONG).fill_null(value=False)
+    found = rows.join(newest, on="source").filter((pl.col("reading") == int(CellState.FAILED)) | old)
+    for group, kind, seq, rank in found.select("group", "lane", "seq", "rank").iter_rows():
+        told.add((group, COLLECTIVE, seq, rank) if kind == COLLECTIVE_LANE else (group, "", 0, rank))
+    return Still(told)
