@@ -60,7 +60,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     known = windows.windows(records, grouping, calls, entries, early)
     timed_out: frozenset[tuple[int, int, int]] = frozenset()
     if logs is not None:
-        from hangview.engine import bylog  # without logs all that reads them takes longer to import than a small set to analyse
+        # without logs all that reads them takes longer to import than a small set to analyse
+        from hangview.engine import bylog, logs_alone
         from hangview.logs import judge
 
         anew = {grouping.groups[i].name for i in grouping.earlier}  # of which generation a log tells is not known
@@ -100,6 +101,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     if logs is not None:
         if not alone:
             found = bylog.join(found, of_groups, open_calls, logs)
+            if all(finding.role is not Role.LEAD for finding in found):
+                found += logs_alone.conclude(logs, of_groups, known)
         else:
             of_groups = judge.groups_by_log(logs)
             found = judge.conclude(logs, of_groups)

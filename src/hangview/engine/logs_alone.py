@@ -1,0 +1,52 @@
+"""What the logs conclude by themselves, where the dumps beside them show nothing to look at.
+
+Dumps may be older than the hang (asked for by hand, or by a monitor), and of some recorders a call that failed looks like one
+that is over (gloo). What a watchdog or a traceback says is not less true for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hangview.incident import COLLECTIVE, Role
+from hangview.logs import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hangview.engine.windows import Windows
+    from hangview.incident import Finding, Group
+    from hangview.logs.evidence import LogEvidence
+
+
+def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tuple[Finding, ...]:
+    """Leads of the logs, and what waits because of them; none that names a rank whose dump shows that it made the call.
+
+    ``Finding.group`` is a group of the dumps where the log's is one of them, else None.
+    """
+    named = judge.groups_by_log(logs)
+    home = {group.id: _home(group, groups) for group in named}
+    found = []
+    for finding in judge.conclude(logs, named):
+        if finding.role is Role.NOTE:
+            continue
+        group = None if finding.group is None else home[finding.group]
+        if group is not None and finding.role is Role.LEAD and _requested(finding, group, known):
+            continue
+        found.append(replace(finding, group=group, lane=COLLECTIVE if group is not None else None))
+    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else ()
+
+
+def _home(group: Group, groups: Sequence[Group]) -> int | None:
+    """The one group of the dumps that a log's is: by its name, or by its description where the log gives no name."""
+    alike = [g for g in groups if (g.name == group.name if group.name else bool(group.desc) and g.desc == group.desc)]
+    alike = [g for g in alike if set(group.ranks) <= set(g.ranks)]
+    return alike[0].id if len(alike) == 1 else None
+
+
+def _requested(finding: Finding, group: int, known: Windows) -> bool:
+    """Whether a rank that is told not to have come to a call has it in its dump."""
+    windows = (known.get((group, rank)) for rank in finding.ranks)
+    made = (w for w in windows if w is not None and w.source is not None and w.newest is not None)
+    return finding.seq is not None and any((w.newest or 0) >= finding.seq for w in made)

@@ -1,0 +1,60 @@
+"""Dumps that show nothing do not silence the logs beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hangview.incident import COLLECTIVE, Kind, Role, Verdict
+from tests.engine.by_logs import end, logs, stands
+from tests.engine.support import WORLD, Dump, Pg, alike, look, rank
+
+
+def early(last: int = 30) -> list[Dump]:
+    """Dumps that were asked for while the job still ran: all calls in them are over."""
+    return [rank(r).calls("all_reduce", 1, last) for r in range(4)]
+
+
+WAIT = [stands(r, 42, 41, timed_out=42) for r in (0, 1, 2)]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_who_is_behind_by_its_log_is_named(named):
+    rows = [stands(r, 42, 41, timed_out=42, named=named) for r in (0, 1, 2)]
+    incident = look(*early(), logs=logs(*rows, stands(3, 41, 41, named=named)))
+    assert incident.leads == (3,)
+    (lead,) = incident.findings
+    assert (lead.kind, lead.group, lead.lane, lead.seq) == (Kind.NOT_REQUESTED, 0, COLLECTIVE, 42)
+
+
+def test_its_exception_is_told():
+    assert look(*early(), logs=logs(*WAIT, end(3))).leads == (3,)
+
+
+def test_a_time_out_of_all_names_nobody_and_is_a_hang():
+    incident = look(*early(), logs=logs(*(stands(r, 42, 41, timed_out=42) for r in range(4))))
+    assert (incident.verdict, incident.leads) == (Verdict.DIVERGENCE, ())
+    assert [(f.role, f.seq) for f in incident.findings] == [(Role.LEAD, 42)]
+
+
+def test_a_rank_whose_dump_has_the_call_is_not_said_to_be_behind():
+    """Its log's counter is older than its dump."""
+    assert look(*early(42), logs=logs(*WAIT, stands(3, 41, 41))).leads == ()
+
+
+def test_logs_that_say_nothing_change_nothing():
+    incident = look(*early(), logs=logs(*(stands(r, 30, 30) for r in range(4))))
+    assert (incident.verdict, incident.findings) == (Verdict.NO_HANG, ())
+
+
+def test_where_the_dumps_have_a_lead_it_is_theirs():
+    """The dumps' own lead needs nothing of it: what the logs conclude by themselves is not added."""
+    dumps = [*alike((0, 1, 2), "all_reduce", 42), rank(3).calls("all_reduce", 1, 41)]
+    alone, beside = look(*dumps), look(*dumps, logs=logs(*WAIT, stands(3, 41, 41)))
+    assert [f.kind for f in beside.findings] == [f.kind for f in alone.findings]
+    assert beside.leads == alone.leads == (3,)
+
+
+def test_a_group_of_another_name_is_none_of_the_dumps():
+    other = [stands(r, 7, 6, timed_out=7, group=Pg("9", "tp", WORLD.ranks)) for r in range(4)]
+    incident = look(*early(), logs=logs(*other))
+    assert [(f.group, f.lane) for f in incident.findings] == [(None, None)]
