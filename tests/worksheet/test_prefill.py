@@ -315,7 +315,7 @@ def test_exceptions_of_the_logs_those_before_communication_first() -> None:
     ends = (
         ProcessEnd(0, "signal 15 (SIGTERM)", False, True, LogLine(at, 90, ""), EndKind.SIGNAL),
         ProcessEnd(1, "signal 9 (SIGKILL)", False, False, LogLine(at, 70, ""), EndKind.SIGNAL),
-        ProcessEnd(2, "RuntimeError: boom", False, False, LogLine(at, 71, ""), frames=inside),
+        ProcessEnd(2, "RuntimeError: boom", False, False, LogLine(at, 71, ""), frames=inside, inside=True),
         ProcessEnd(3, "ValueError: shard_3.bin\x1b[31m", True, False, LogLine(at, 12, "")),
     )
     sheet = prefill(replace(incident, logs=LogEvidence((), ends)))

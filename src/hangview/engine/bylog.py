@@ -13,7 +13,7 @@ from hangview.engine.evidence import user_frame
 from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
-from hangview.logs import judge, quiet, reported
+from hangview.logs import judge, quiet, reported, together
 from hangview.logs.evidence import EndKind
 from hangview.schema import CellState
 from hangview.text import name_ranks
@@ -110,7 +110,10 @@ def join(
     waiting = {rank for stall in stalls.values() for rank in stall.waiting}
     # Who waits in a call got over what it reports, and what others quote of whom it names is as old.
     past = {rank for one in logs.reports if one.rank in waiting for rank in one.named}
-    ends = {**{end.rank: (end,) for end in logs.left}, **judge.ends_by_rank(logs)}
+    known = {rank for group in groups for rank in group.ranks} | set(logs.ranks)
+    unheard = {rank for one in findings if one.kind is Kind.NOT_OBSERVED for rank in one.ranks}
+    spoke = known - unheard | {row.rank for row in logs.groups}
+    ends = {**{end.rank: (end,) for end in logs.left}, **together.marked(judge.ends_by_rank(logs), known, spoke)}
     ends = {rank: told for rank, told in ends.items() if not (told[0].by and rank in past)}
     out: list[Finding] = []
     told: set[int] = set()
@@ -134,6 +137,7 @@ def join(
             told.update(found)
         else:
             out.append(finding)
+    out = _with_devices(out, ends, logs)
     logs = replace(logs, reports=tuple(one for one in logs.reports if one.rank not in waiting))
     if logs.reports and not any(one.role is Role.LEAD for one in out):
         # What the recorder leaves out (a monitored_barrier), or never saw (what was compared before the call).
@@ -160,6 +164,28 @@ def _with_stacks(finding: Finding, logs: LogEvidence) -> Finding:
     return replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding
 
 
+def _with_devices(findings: Sequence[Finding], ends: Mapping[int, Sequence[ProcessEnd]], logs: LogEvidence) -> list[Finding]:
+    """The findings; the first that looks somewhere says which of its other ranks met an error of their device. Whether that was
+    before or after the call, no line tells: it names nobody."""
+    out = list(findings)
+    place = next((i for i, one in enumerate(out) if one.role is Role.LEAD and one.kind is not Kind.PROCESS_ENDED), None)
+    if place is None:
+        return out
+    named = {rank for one in out if one.kind is Kind.PROCESS_ENDED for rank in one.ranks}
+    lines = [
+        Evidence(
+            f"rank {rank}, by its log: {end.what}; whether it met that before or after this call is not known "
+            f"({logs.shown(end.line)}{logs.dated(end.line)})",
+            end.line.source,
+        )
+        for rank, told in ends.items()
+        for end in told[:1]
+        if end.kind is EndKind.DEVICE and not end.follower and rank not in named
+    ]
+    out[place] = replace(out[place], evidence=(*out[place].evidence, *lines[:_STACKS]))
+    return out
+
+
 def _where(stack: OutsideStack) -> str:
     """The innermost frame of the user's own code: a lock of the standard library says nothing."""
     own = [frame for frame in stack.frames if not is_python(frame)]
@@ -183,7 +209,9 @@ def _origin(ends: Sequence[ProcessEnd] | None, logs: LogEvidence) -> bool:
     first = ends[0]
     if first.kind in _SAID_BY_OTHERS and logs.may_restart:
         return False  # it may be of the start before
-    return not first.follower and not quiet.is_quiet(first) and (not first.went_on or first.before_communication)
+    if any(row.timed_out and row.rank == first.rank for row in logs.groups):
+        return False  # it waited itself
+    return not first.follower and not quiet.is_quiet(first) and (not first.went_on or not first.inside)
 
 
 def _is_over(end: ProcessEnd) -> bool:

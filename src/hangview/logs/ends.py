@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
-from hangview.logs.followers import DEVICE, NETWORK, follows, left_behind
+from hangview.logs.followers import DEVICE, NETWORK, follows, in_communication, left_behind, outside_shown
 from hangview.logs.launchers import SIGNALS
 from hangview.logs.resolve import Named
 from hangview.text import escape, name_ranks, shorten
@@ -219,7 +219,9 @@ def _story(
     if any(isinstance(event, TaskEnd) and event.after_cancel for _, event, _ in codes):
         ends = [_following(end, "the job was being cancelled") if end.kind is EndKind.SIGNAL else end for end in ends]
     if waited is not None:
-        ends = [_following(end, f"it waited itself, {waited}", again=end.kind is EndKind.SIGNAL) for end in ends]
+        why = f"it waited itself, {waited}"
+        # What the device met is not known to follow, and who waited is named for nothing.
+        ends = [end if _of_device(end) else _following(end, why, again=end.kind is EndKind.SIGNAL) for end in ends]
     code = codes[0][0] if codes else None
     return [replace(end, code=code, pid=about.pid, local_rank=about.local, host=about.host, attempt=attempt) for end in ends]
 
@@ -263,15 +265,18 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
 def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     message = shorten(escape(event.message.strip()), _SAID)
     why = follows(event.type, event.text, event.frames)
-    inside = _inside(event.frames)
+    inside = _inside(event.frames) or in_communication(event.type, event.text)
     if why is None and inside and NETWORK.search(event.text):
         why = "an error of the communication library says what the connection did, not who began"
+    device = DEVICE.search(event.text) is not None
+    # What the device met is told by some later call: when it was, against the others' call, no frame says.
+    outside = not device and (bool(event.worker) or outside_shown(event.type, event.frames, by_raise=event.by_raise))
     place = where(event.frames)
     return ProcessEnd(
-        rank, f"{event.type}: {message}" if message else event.type, why is None and not inside, why is not None, event.line,
-        EndKind.DEVICE if DEVICE.search(event.text) else EndKind.EXCEPTION, why or "", event.type, message or None,
+        rank, f"{event.type}: {message}" if message else event.type, why is None and not inside and outside, why is not None,
+        event.line, EndKind.DEVICE if device else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
-        went_on=event.went_on, rank_from=named.how, lived=event.lived, by=named.by, no_end=event.no_end,
+        went_on=event.went_on, rank_from=named.how, lived=event.lived, by=named.by, inside=inside, no_end=event.no_end,
     )  # fmt: skip
 
 
@@ -303,6 +308,10 @@ def _shut_down(end: ProcessEnd, line: LogLine) -> ProcessEnd:
 
 def _following(end: ProcessEnd, why: str, *, again: bool = False) -> ProcessEnd:
     return end if end.follower and not again else replace(end, follower=True, why_follower=why, before_communication=False)
+
+
+def _of_device(end: ProcessEnd) -> bool:
+    return end.kind is EndKind.DEVICE and not end.follower
 
 
 def _inside(frames: Sequence[StackFrame]) -> bool:

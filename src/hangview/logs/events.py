@@ -115,6 +115,7 @@ class Raised(Event):
         """Whether it went through the whole program, as one does that nobody caught. Who logs one has caught it further in."""
         return bool(self.frames) and self.frames[-1].name == "<module>"
 
+    by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
 
 @dataclass(frozen=True, slots=True)
 class Fatal(Event):

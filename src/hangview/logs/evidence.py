@@ -103,7 +103,7 @@ class ProcessEnd:
 
     rank: int
     what: str  #: "ValueError: shard_3.bin ...", "signal 9 (SIGKILL)", "killed by the kernel: out of memory"
-    before_communication: bool  #: raised outside any collective
+    before_communication: bool  #: raised outside any collective, as the type or a frame proves
     follower: bool
     line: LogLine
     kind: EndKind = EndKind.EXCEPTION
@@ -122,6 +122,7 @@ class ProcessEnd:
     rank_from: str = ""
     lived: str = ""  #: a clause: why its process is known to have gone on for long after it
     by: str = ""  #: by whose logs, in a phrase, where not by the rank's own
+    inside: bool = False  #: raised inside a collective, as a frame or the error itself says; often neither is known
     no_end: str = ""  #: a clause: why what was raised is no end of a rank's process (a side thread, a helper process)
 
     @property

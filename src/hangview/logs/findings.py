@@ -255,7 +255,7 @@ def nameless(scene: Scene) -> list[Finding]:
 
 def only_exceptions(scene: Scene) -> list[Finding]:
     """Ranks that waited or lost a connection by their exceptions alone (gloo prints neither sequence number nor group)."""
-    ends = [ends[0] for ends in scene.ends.values() if ends[0].follower and ends[0].kind is EndKind.EXCEPTION]
+    ends = [ends[0] for ends in scene.ends.values() if ends[0].follower and ends[0].kind in (EndKind.EXCEPTION, EndKind.DEVICE)]
     if not ends:
         return []
     ranks = tuple(end.rank for end in ends)

@@ -30,7 +30,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(
             r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited"
             r"|ncclRemoteError|remote error detected|Socket Timeout|recvValue failed|sendBytes failed"
-            r"|Gloo connectFullMesh failed"
+            r"|Gloo connectFullMesh failed|\(this error originated at tensorpipe/"
         ),
         "the connection to another process was lost",
     ),
@@ -38,8 +38,15 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(
             r"Timed out waiting \d+ms|Watchdog caught collective|NCCL operation timed out|timed out in blocking wait"
             r"|wait timeout after|Wait timeout|Operation timed out after|timeout watchdog detected operation timeout"
+            r"|client socket has timed out|Timed out initializing process group in store based barrier"
+            r"|RPC ran for more than set timeout"
         ),
         "it waited until its own time-out",
+    ),
+    (
+        # gloo tells it to every other operation of a context in which one timed out (transport/tcp/unbound_buffer.cc).
+        re.compile(r"Application timeout caused pair closure"),
+        "it waited while another operation of its own met its time-out",
     ),
     (
         re.compile(r"communicator was aborted|NCCLABORTEDCOMM|due to error - timeout watchdog"),
@@ -68,6 +75,21 @@ _TYPES: tuple[tuple[re.Pattern[str], str], ...] = (
         "another process had left or was not there",
     ),
 )
+#: Types of errors of the communication library, whatever the frames: the C++ part of torch has none.
+_OF_COMMUNICATION = re.compile(r"(?:^|\.)DistBackendError$")
+_COMMUNICATION = re.compile(r"\bNCCL error\b|\bncclSystemError\b|\bncclInternalError\b|\bncclUnhandledCudaError\b")
+#: Types of errors that come out of C++, which leaves no frame. Others are raised by Python code, which waits for nobody there.
+_OF_CPP = re.compile(
+    r"(?:^|\.)(?:RuntimeError|SystemError|Exception|\w*Timeout\w*|AcceleratorError|Dist\w*Error|N[Cc][Cc][Ll]Error)$"
+    r"|^torch\.(?!(?:cuda\.)?OutOfMemoryError$)"
+)
+#: Files of which every part that calls C++ is of one rank's own.
+_OF_ONE_RANK = re.compile(r"torch/(?:nn/(?:modules/|functional\.py|init\.py)|utils/data/|serialization\.py|functional\.py)")
+_KERNELS_THAT_TRAP = re.compile(r"/deep_ep/")
+#: Of these types an error of many ranks is many errors: nobody raises them for having waited.
+_OWN_ON_ALL = re.compile(r"(?:^|\.)(?:OutOfMemoryError|MemoryError|ValueError|TypeError|KeyError|IndexError|AttributeError)$")
+#: Files in which a thread or a task waits for another one, of this process or of another.
+_WAITING = re.compile(r"(?:concurrent/futures/(?:_base|thread|process)|asyncio/\w+|/threading|torch/futures/__init__)\.py$")
 NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
 DEVICE = re.compile(
     r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure"
@@ -84,6 +106,8 @@ _PIPES = re.compile(r"/multiprocessing/(?:connection|managers|queues|synchronize
 
 def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | None:
     """What an error follows from, or None when it stands for itself. ``frames`` are innermost first."""
+    if "launch failure" in text and any(_KERNELS_THAT_TRAP.search(frame.filename) for frame in frames):
+        return "the kernels of that library end themselves by such an error when they have waited for other ranks for long"
     if DEVICE.search(text):
         return None
     for pattern, why in _TEXTS:
@@ -92,6 +116,8 @@ def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | N
     for pattern, why in _TYPES:
         if pattern.search(type_):
             return why
+    if _last(type_) == "TimeoutError" and frames and _WAITING.search(frames[0].filename):
+        return "it waited for another thread or task until its own time-out, and the log does not say what that one waited for"
     if any(_HANDLER.search(frame.name) for frame in frames[:_INNERMOST]):
         return f"{OUTSIDE}: the handler of a signal raised it"
     return OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
@@ -104,5 +130,27 @@ def left_behind(type_: str, text: str, frames: Sequence[StackFrame]) -> str:
     return "processes of the job were being ended, and this is what that leaves behind" if gone or _is_exit(type_) else ""
 
 
+def in_communication(type_: str, text: str) -> bool:
+    """Whether an error is of the communication library, whatever the frames say: C++ leaves none."""
+    return _OF_COMMUNICATION.search(type_) is not None or _COMMUNICATION.search(text) is not None
+
+
+def outside_shown(type_: str, frames: Sequence[StackFrame], *, by_raise: bool) -> bool:
+    """Whether a traceback proves that an error was raised outside any call that waits for others: by its type, by the frame
+    that raised it, or because Python code did (``by_raise``). ``work.wait()`` and DDP's backward() leave no frame of theirs."""
+    if _OF_CPP.search(type_) is None or by_raise:
+        return True
+    return bool(frames) and _OF_ONE_RANK.search(frames[0].filename) is not None
+
+
+def shared(type_: str) -> bool:
+    """Whether an error that many ranks raise may be how they all met the end of one wait."""
+    return _OWN_ON_ALL.search(type_) is None
+
+
 def _is_exit(type_: str) -> bool:
     return type_ == "SystemExit"
+
+
+def _last(type_: str) -> str:
+    return type_.rsplit(".", 1)[-1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Finding, Kind, Role, Side
 from hangview.logs import findings as made
-from hangview.logs import reported, words
+from hangview.logs import reported, together, words
 from hangview.logs.calls import calls, groups_by_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.findings import Scene
@@ -96,7 +96,9 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
     groups = groups_by_log(evidence) if groups is None else groups
     found = calls(evidence, groups)
     waits = {rank: call for call in found if not call.open_only for rank in call.waiting}
-    scene = Scene(evidence, found, ends_by_rank(evidence), waits)
+    known = {*evidence.ranks, *evidence.silent}
+    ends = together.marked(ends_by_rank(evidence), known, {*waits, *(row.rank for row in evidence.groups)})
+    scene = Scene(evidence, found, ends, waits)
     leads: list[Finding] = []
     unexplained = []
     for call in scene.calls:
@@ -166,6 +168,12 @@ def _notes(scene: Scene) -> list[Finding]:
     earlier = [end for end in evidence.earlier_ends if not end.follower and not end.beside]
     notes = [
         process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in _alike(earlier)
+    ]
+    # Who waited until a time-out and met an error of the device beside it: which of them came first, no line tells.
+    met = [one for rank, ends in scene.ends.items() for one in ends[:1] if rank in scene.waits and one.kind is EndKind.DEVICE]
+    notes += [
+        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE)
+        for ends in _alike(end for end in met if not end.follower)
     ]
     beats = [ends[0] for ends in scene.ends.values() if ends[0].kind is EndKind.HEARTBEAT]
     for ends in _alike(beats):

@@ -149,7 +149,10 @@ class SummaryBuilder:
         raised = None
         if entry.raised is not None and entry.raised.links:
             kind, message, text, frames, _ = entry.raised.links[0]
-            raised = Raised(NOBODY, entry.line, None, kind, message, frames, entry.raised.worker, None, text)
+            raised = Raised(
+                NOBODY, entry.line, None, kind, message, frames, entry.raised.worker, None, text,
+                by_raise=entry.raised.by_raise[0],
+            )  # fmt: skip
         self.entries.append(
             SummaryEntry(
                 NOBODY, entry.line, None, int(rank["rank"]) if rank else None, int(rank["local"]) if rank else None,

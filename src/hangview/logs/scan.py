@@ -315,7 +315,7 @@ class _Scanner:
             self._add_raised(
                 Raised(
                     who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
-                    no_end=no_end, of_rank=builder.of_rank, begun=builder.begun,
+                    no_end=no_end, of_rank=builder.of_rank, by_raise=builder.by_raise[0], begun=builder.begun,
                 )
             )  # fmt: skip
             self._all = max(self._all, _ALL_AFTER)

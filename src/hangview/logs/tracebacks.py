@@ -40,6 +40,8 @@ class TracebackBuilder:
         self.begun = first.number if begun is None else begun
         self.frames: list[StackFrame] = []
         self.links: list[tuple[str, str, str, tuple[StackFrame, ...], Piece]] = []
+        self.by_raise: list[bool] = []  # of each link, whether the line that raised it is a raise statement
+        self._raises = False
         self.worker: str | None = None
         self.message: list[str] = []
         self._state = "frames"
@@ -65,6 +67,7 @@ class TracebackBuilder:
         if text.startswith("Original " + TRACEBACK):
             self._state, self.frames = "frames", []
             self.links.pop()
+            self.by_raise.pop()
             return True
         if text.startswith(_CHAIN):
             self._state = "next"
@@ -84,12 +87,14 @@ class TracebackBuilder:
     def _feed_frame(self, piece: Piece, text: str) -> bool:
         found = _FILE.match(text)
         if found is not None:
+            self._raises = False
             if len(self.frames) < _FRAMES:
                 self.frames.append(
                     StackFrame((found["name"] or found["fault"] or "").strip(), found["file"], int(found["line"]))
                 )
             return True
         if not text.strip() or text[0] in " \t":
+            self._raises = self._raises or text.lstrip().startswith("raise ")
             self._strange = 0 if text.strip() else self._strange + 1
             return self._strange < 3
         raised = None if piece.level else _RAISED.match(text)
@@ -104,6 +109,7 @@ class TracebackBuilder:
         self.last = piece
         self.message = [text]
         self.links.append((raised["type"], said, text, tuple(reversed(self.frames)), piece))
+        self.by_raise.append(self._raises)
         self._state = "message"
         return True
 

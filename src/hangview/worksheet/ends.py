@@ -53,6 +53,8 @@ def end_text(end: ProcessEnd) -> str:
         return f", before communication: {what}"
     if end.kind in _ENDED:
         return f": {_ENDED[end.kind]}{what}; {_NOT_RECORDED}"
-    if end.frames:  # only frames inside a collective, or an error that says so itself, make it not "before communication"
+    if end.inside:
         return f", inside a collective: {what}"
+    if end.frames:
+        return f": {what}; whether that was before or after it requested the call is not recorded"
     return f": {what}; {_NOT_RECORDED}"

@@ -1,0 +1,61 @@
+"""Errors that many ranks raise alike while another one says nothing: how the end of one wait looks in a library whose words
+nobody has told hangview of. They are shown, and name nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from hangview.logs.evidence import EndKind
+from hangview.logs.followers import shared
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from hangview.logs.evidence import ProcessEnd
+
+#: What two ranks say of the same thing differs in numbers, addresses and what is quoted.
+_DIFFERS = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
+_SAID = 80
+_FEWEST = 2
+
+
+_WHY = "half or more of the ranks raised the same while another one says nothing: so may all who waited for that one"
+
+Ends: TypeAlias = "Mapping[int, tuple[ProcessEnd, ...]]"
+
+
+def marked(ends: Ends, known: Collection[int], spoke: Collection[int]) -> Ends:
+    """The ends by rank, those marked to follow that half or more of the ``known`` ranks raised alike, while of at least one
+    rank nothing tells (``spoke``: all others), no record, no position and no end. Errors in which no wait ends, as a lack of
+    memory, are of each rank itself."""
+    many = _of_many(ends) if set(known) - set(spoke) - set(ends) else {}
+    out = dict(ends)
+    for what, ranks in many.items():
+        if 2 * len(ranks) >= len(known):
+            for rank in ranks:
+                out[rank] = tuple(_follows(end) if _kind(end) == what else end for end in out[rank])
+    return out
+
+
+def _of_many(ends: Ends) -> dict[tuple[object, ...], set[int]]:
+    found: dict[tuple[object, ...], set[int]] = defaultdict(set)
+    for rank, told in ends.items():
+        for end in told:
+            if not end.follower and (what := _kind(end)) is not None:
+                found[what].add(rank)
+    return {what: ranks for what, ranks in found.items() if len(ranks) >= _FEWEST}
+
+
+def _kind(end: ProcessEnd) -> tuple[object, ...] | None:
+    """What two ends have in common that may be of one wait; None for an end that is of a rank itself."""
+    if end.kind is EndKind.OOM_KILLER or not shared(end.type or "") or "CUDA out of memory" in end.what:
+        return None
+    return end.kind, end.type, _DIFFERS.sub("", end.what)[:_SAID]
+
+
+def _follows(end: ProcessEnd) -> ProcessEnd:
+    return end if end.follower else replace(end, follower=True, why_follower=_WHY, before_communication=False)

@@ -1,0 +1,153 @@
+"""Errors of those who waited, in words that are known and in words that are not; and what is still named beside them."""
+
+# ruff: noqa: E501 - log lines are quoted whole
+
+from __future__ import annotations
+
+import pytest
+
+from hangview.incident import Kind, Role, Side
+from hangview.logs import conclude, leads_of
+from tests.engine.support import alike, look, lost
+from tests.logs.support import caught, read_text
+
+DIST = "/opt/env/lib/python3.11/site-packages/torch/distributed/"
+GRAPH = ("/opt/env/lib/python3.11/site-packages/torch/autograd/graph.py", "_engine_run_backward", "return Variable.run()")
+WAIT = ("/job/train.py", "step", "for w in works: w.wait()")
+FUTURE = ("/usr/lib/python3.11/concurrent/futures/_base.py", "result", "raise TimeoutError()")
+RPC = (DIST + "rpc/api.py", "wrapper", "return func(*args, **kwargs)")
+DEEP_EP = ("/opt/env/lib/python3.11/site-packages/deep_ep/buffer.py", "dispatch", "self.runtime.intranode_dispatch(")
+STORE = (DIST + "distributed_c10d.py", "_store_based_barrier", "raise RuntimeError(")
+NET = (
+    "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:2251, unhandled system "
+    "error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\nncclSystemError: System call (e.g. socket, malloc) or "
+    "external library call failed or device error.\nLast error:\nNET/IB: Got completion from peer 10.0.0.7<42211> with status=12"
+)
+CUDA = "RuntimeError: CUDA error: {}\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."
+
+
+def raised(last: str, *frames: tuple[str, str, str]) -> str:
+    """A traceback; ``frames``: (file, function, source line), outermost first."""
+    lines = ["Traceback (most recent call last):", '  File "/job/train.py", line 64, in <module>', "    main()"]
+    for file, name, source in frames:
+        lines += [f'  File "{file}", line 7, in {name}', f"    {source}"]
+    return "\n".join((*lines, last)) + "\n"
+
+
+WAITERS = {
+    "gloo's other time-out": raised("RuntimeError: Application timeout caused pair closure", WAIT),
+    "backward of DDP": raised(NET, GRAPH),
+    "a future": raised("TimeoutError", FUTURE),
+    "rpc": raised("RuntimeError: eof (this error originated at tensorpipe/transport/shm/connection_impl.cc:259)", RPC),
+    "deep_ep's kernel": raised(CUDA.format("unspecified launch failure"), DEEP_EP),
+    "store based barrier": raised(
+        "RuntimeError: Timed out initializing process group in store based barrier on rank: {rank}, for key: "
+        "store_based_barrier_key:1 (world_size=4, worker_count=3, timeout=0:30:00)",
+        STORE,
+    ),
+    "the store": raised(
+        "TimeoutError: The client socket has timed out after 1800s while trying to connect to (node1, 29500).",
+        (DIST + "rendezvous.py", "_create_c10d_store", "return TCPStore("),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WAITERS.values(), ids=WAITERS)
+def test_an_error_of_who_waited_names_nobody_also_where_one_rank_alone_has_it(tmp_path, text):
+    found = conclude(read_text(tmp_path, rank_0_log=text, rank_3_log=""))
+    assert leads_of(found) == ()
+    assert [finding.kind for finding in found] == [Kind.NOT_OBSERVED]  # it is shown
+    told = read_text(tmp_path, rank_2_log=text)
+    assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == ()
+
+
+#: Words that hangview has never heard of, as of a library of one's own.
+BOOM = raised("RuntimeError: peer group is not healthy (7f{rank})", WAIT)
+ENGINE = raised("engine.EngineDeadError: see the stack above", ("/job/serve.py", "step", "raise EngineDeadError()"))
+DEVICE = raised(CUDA.format("unspecified launch failure"), WAIT)
+
+
+@pytest.mark.parametrize("text", [BOOM, ENGINE, DEVICE])
+def test_what_half_of_the_ranks_raise_while_another_says_nothing_names_nobody(tmp_path, text):
+    logs = {f"rank_{rank}_log": text.replace("{rank}", str(rank)) for rank in (0, 1)}
+    found = conclude(read_text(tmp_path, **logs, rank_2_log="", rank_3_log=""))
+    assert leads_of(found) == ()
+    assert [(finding.kind, finding.ranks) for finding in found] == [(Kind.NOT_OBSERVED, (2, 3))]
+    told = read_text(tmp_path, **logs)
+    assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == ()
+    told = read_text(tmp_path, rank_1_log=text, rank_2_log=text)
+    assert look(*alike((0,), "all_reduce", 42), lost(1), lost(2), lost(3), logs=told).leads == ()
+
+
+@pytest.mark.parametrize("text", [BOOM, ENGINE, DEVICE])
+def test_where_one_alone_raises_it_or_nobody_is_silent_it_names_who_raised(tmp_path, text):
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log="", rank_1_log=text))) == (1,)  # half of two ranks, and one alone
+    assert leads_of(conclude(read_text(tmp_path, job_log=caught(0, 42) + caught(1, 42), rank_2_log=text, rank_3_log=""))) == (
+        2,
+    )
+    waited = caught(0, 42) + caught(1, 42)
+    assert leads_of(conclude(read_text(tmp_path, job_log=waited, rank_2_log=text, rank_3_log=text))) == (2, 3)
+    told = read_text(tmp_path, rank_2_log=text)
+    assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == (2,)
+
+
+def test_a_lack_of_memory_is_of_each_rank_itself(tmp_path):
+    text = raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ("/job/a.py", "f", "y = x @ x"))
+    found = conclude(read_text(tmp_path, rank_0_log=text, rank_1_log=text, rank_2_log="", rank_3_log=""))
+    assert leads_of(found) == (0, 1)
+
+
+# -- outside any collective ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        raised("ValueError: shard_3.bin", ("/job/reader.py", "read", "return int(text)")),
+        raised("RuntimeError: shard_3.bin", ("/job/reader.py", "read", 'raise RuntimeError("shard_3.bin")')),
+        raised(
+            "RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x4 and 5x2)",
+            ("/opt/env/lib/python3.11/site-packages/torch/nn/modules/linear.py", "forward", "return F.linear(x)"),
+        ),
+        raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ("/job/a.py", "f", "y = x @ x")),
+    ],
+)
+def test_outside_any_collective_is_said_where_it_is_proven(tmp_path, text):
+    finding, *_ = conclude(read_text(tmp_path, job_log=caught(0, 42) + caught(1, 42), rank_2_log=text))
+    assert (finding.ranks, finding.side) == ((2,), Side.HOST)
+    assert "outside any collective" in finding.summary
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        raised("RuntimeError: something", WAIT),
+        raised("RuntimeError: something", GRAPH),
+        raised("torch.AcceleratorError: CUDA error: an illegal memory access was encountered", WAIT),
+        raised(CUDA.format("device-side assert triggered"), ("/job/a.py", "f", "raise RuntimeError(text)")),
+        raised("torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:317, invalid usage", WAIT),
+    ],
+)
+def test_outside_any_collective_is_not_said_where_it_is_not_proven(tmp_path, text):
+    finding, *_ = conclude(read_text(tmp_path, job_log=caught(0, 42) + caught(1, 42), rank_2_log=text))
+    assert finding.ranks == (2,)  # it is named all the same
+    assert finding.side is not Side.HOST
+    assert "outside any collective" not in finding.summary
+
+
+# -- an error of the device beside a wait of the same rank ---------------------------------------------------------------
+
+
+def test_a_device_error_of_a_rank_that_waited_is_told_and_neither_follows_nor_leads(tmp_path):
+    text = raised(CUDA.format("an illegal memory access was encountered"), WAIT)
+    told = read_text(tmp_path, rank_1_log=caught(1, 42) + text)
+    [end] = told.ends
+    assert (end.follower, end.before_communication, end.inside) == (False, False, False)
+    found = conclude(told)
+    assert leads_of(found) == ()
+    assert [(one.role, one.ranks) for one in found if one.kind is Kind.PROCESS_ENDED] == [(Role.NOTE, (1,))]
+    incident = look(*alike((0, 1), "all_reduce", 42), lost(2), logs=told)
+    assert incident.leads == ()
+    [line] = [one.text for one in incident.findings[0].evidence if "illegal memory" in one.text]
+    assert "whether it met that before or after this call is not known" in line
+    assert look(*alike((0,), "all_reduce", 42), lost(1), lost(2), logs=told).leads == ()
