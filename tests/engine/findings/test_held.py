@@ -183,7 +183,7 @@ def test_a_majority_that_has_not_finished_yet_is_no_lead():
     incident = look(rank(0).calls("all_reduce", 1, 42), *alike((1, 2, 3), "all_reduce", 42))
     assert incident.leads == ()
     assert incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE
-    assert incident.findings[0].summary.endswith("; whether ranks 1-3 stand still there is not recorded")
+    assert incident.findings[0].summary.endswith("; stuck there or a moment behind: not recorded")
 
 
 @pytest.mark.parametrize("how", ["given up", "went on"])

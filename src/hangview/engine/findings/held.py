@@ -230,7 +230,7 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
     if not named and not still:
-        summary += f"; whether {who} {agrees(who, 'stands', 'stand')} still there is not recorded"
+        summary += "; stuck there or a moment behind: not recorded"
     on_device = _on_device(case, stall)
     return Finding(
         Kind.PARTLY_COMPLETED, Role.LEAD if named or still else Role.NOTE, tuple(late), others if named else (), group.id,
