@@ -216,7 +216,7 @@ FOLLOWERS = [
     end(3, "signal 15 (SIGTERM)", EndKind.SIGNAL, follower=True, why_follower="the launcher ended it"),
     end(3, "connection reset by peer", follower=True, why_follower="its peer was gone"),
     end(3, "watchdog time-out", EndKind.ABORT, follower=True, why_follower="it aborted after its time-out"),
-    end(3, "ValueError", went_on=True, before_communication=False),  # raised, handled, went on
+    end(3, "ValueError", went_on=True, before_communication=False, inside=True),  # raised in the call, handled, went on
 ]
 
 
