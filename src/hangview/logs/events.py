@@ -90,6 +90,13 @@ class Left(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Began(Event):
+    """What a process prints once, when it begins to communicate: another line of the same rank shows another start."""
+
+    what: str = ""  #: "nccl", or "barrier" with the group's number: each of them comes once
+
+
+@dataclass(frozen=True, slots=True)
 class WorkStack(Event):
     frames: tuple[StackFrame, ...] = ()
 
@@ -108,6 +115,7 @@ class Raised(Event):
     lived: str = ""  #: a clause: why its process is known to have gone on for long
     no_end: str = ""  #: a clause: why it is no end of a process, whatever came after it
     of_rank: int | None = None  #: "(RANK 3)" behind the opening line: of that rank of the group, quoted by the process
+    by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 
     @property
@@ -115,7 +123,6 @@ class Raised(Event):
         """Whether it went through the whole program, as one does that nobody caught. Who logs one has caught it further in."""
         return bool(self.frames) and self.frames[-1].name == "<module>"
 
-    by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
 
 @dataclass(frozen=True, slots=True)
 class Fatal(Event):
@@ -215,6 +222,7 @@ class LogScan:
     size: int
     lines: int
     events: tuple[Event, ...] = ()
+    again: tuple[Event, ...] = ()  #: of what the file says more than once, the last ones: ``events`` has the first alone
     path_rank: int | None = None
     path_local: int | None = None
     path_task: int | None = None

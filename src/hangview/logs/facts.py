@@ -23,6 +23,8 @@ _BY_SOURCE_LINE = {
     616: "2.5", 629: "2.6", 632: "2.7", 683: "2.8-2.9",
 }  # fmt: skip
 
+#: Said for the runs to be told apart by.
+_TOLD_ELSEWHERE = frozenset({"restart", "cancelled"})
 _NCCL2 = "2.14 or newer (nccl2)"
 
 
@@ -40,7 +42,7 @@ def collect(
 
     for event in events:
         rank = resolver.of(event).rank
-        if isinstance(event, Said) and event.name != "restart":
+        if isinstance(event, Said) and event.name not in _TOLD_ELSEWHERE:
             add(event.name, event.value, rank, event.line, "printed")
         elif isinstance(event, Caught) and event.timeout_ms is not None:
             add("timeout", f"{event.timeout_ms} ms", rank, event.line, "limit of the work that timed out")

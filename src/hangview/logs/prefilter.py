@@ -101,6 +101,7 @@ PHRASES: dict[bytes, int] = {
     b"DataLoader worker": _NEAR,
     b" - Init COMPLETE": _NEAR,
     b"NCCL version 2.": _NEAR,
+    b" used by this process ": _NEAR,
     b"Connection closed by remote peer": _NEAR,
     b"Got completion from peer": _NEAR,
     b"Got async event : ": _NEAR,

@@ -10,6 +10,7 @@ from hangview.logs.events import CommInit, Hidden, Said, StackSeen
 from hangview.logs.evidence import EndKind, LogEvidence, LogRead, OutsideStack
 from hangview.logs.resolve import Resolver
 from hangview.logs.scan import scan_log
+from hangview.logs.starts import newest
 from hangview.logs.zones import long_before
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def read_logs(paths: Sequence[LogFile], *, on_progress: Callable[[int, int], Non
 def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     """Joins the scans of one folder: ranks, attempts, pids, and what follows from what. ``world``: the number of ranks, where
     the dumps prove it."""
-    ordered = sorted(scans, key=lambda scan: scan.source)
+    ordered, earlier = newest(sorted(scans, key=lambda scan: scan.source))
     resolver = Resolver(ordered, world)
     current = resolver.attempts.current
     events = [event for scan in ordered for event in scan.events]
@@ -71,7 +72,7 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     return LogEvidence(
         groups=rows, ends=tuple(end for end in ended.current if not end.beside), unplaced=unplaced,
         unplaced_ends=tuple(end for end in ended.unplaced if not end.beside), earlier_ends=ended.earlier,
-        handled=tuple(end for end in ended.current if end.beside), left=left, reports=reported,
+        handled=tuple(end for end in ended.current if end.beside), left=left, reports=reported, aside=earlier,
         may_restart=quiet.may_restart(events),
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,

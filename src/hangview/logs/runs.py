@@ -60,7 +60,7 @@ def of_this_run(scans: Iterable[LogScan], records: Records) -> LogEvidence:
         outrun=tuple(row for row in rows if row.outrun is not None),
         ends=tuple(end for end in ends if not end.lived),
         handled=(*evidence.handled, *(end for end in ends if end.lived)),
-        aside=tuple(sorted(aside, key=lambda one: one.source)),
+        aside=tuple(sorted((*aside, *evidence.aside), key=lambda one: one.source)),
         recorded=(times.first, times.last),
     )
 

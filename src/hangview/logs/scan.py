@@ -55,7 +55,7 @@ _MARKS = (
     r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
     r"|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster"
     r"|restart worker|Process \d|Thread |for thread|NCCL error|ECC |GPU Hang|launch failure|memory access"
-    r"|before program exit|NOT been destroyed"
+    r"|before program exit|NOT been destroyed|used by this process"
     r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"
     r"|Logging error|NCCL WARN|To our best knowledge|collective #\d"
     r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
@@ -357,10 +357,13 @@ class _Scanner:
         events = [one for place in range(len(self._events)) for one in self._told(place, single=single)]
         events.sort(key=lambda event: event.line.number)
         first, last = self.timeline.ends()
+        last_ones = [self._dated(event, single=single) for event in self._again.values()]
+        last_ones.sort(key=lambda event: event.line.number)
         return replace(
-            scan, events=tuple(events), ranks=tuple(sorted(self._ranks)), locals=tuple(sorted(self._locals)),
-            tasks=tuple(sorted(self._tasks)), offsets=tuple(sorted(self._offsets)),
-            task_pairs=tuple(sorted(self._task_pairs)), pids=tuple(sorted(self._pids)), first=first, last=last,
+            scan, events=tuple(events), again=tuple(last_ones),
+            ranks=tuple(sorted(self._ranks)), locals=tuple(sorted(self._locals)), tasks=tuple(sorted(self._tasks)),
+            offsets=tuple(sorted(self._offsets)), task_pairs=tuple(sorted(self._task_pairs)),
+            pids=tuple(sorted(self._pids)), first=first, last=last,
         )  # fmt: skip
 
     def _told(self, place: int, *, single: bool) -> list[Event]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import CommInit, Event, Said
+from hangview.logs.events import Began, CommInit, Event, Said
 
 if TYPE_CHECKING:
     from hangview.logs.evidence import LogLine
@@ -27,6 +27,8 @@ _DESYNC = re.compile(
     r"^\s*-? *(?P<text>To our best knowledge, .*\S|\[[\d, ]*\] (?:joined but didn't finish|finished) collective .*\S)"
 )
 _VERSION = re.compile(r"NCCL version (?P<nccl>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda>[\d.]+))?")
+#: Slurm ends a job or a step; what follows may be of the next start, where the file is appended to.
+_CANCELLED = re.compile(r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED|srun: (?:Terminating|Job step aborted|forcing job term)")
 _DRIVER_API = re.compile(r"cudaDriverVersion (?P<number>\d{5})")
 _ENVIRONMENT = re.compile(r"(?P<name>NCCL_\w+) set by environment to (?P<value>.*?)\.?$")
 _VARIABLE = re.compile(
@@ -58,7 +60,9 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         events.append(Said(who, line, at, "nccl", found["nccl"]))
         if found["cuda"]:
             events.append(Said(who, line, at, "cuda", found["cuda"]))
-        return events
+        return [*events, Began(who, line, at, "nccl")]
+    if _CANCELLED.search(text) is not None:
+        return [Said(who, line, at, "cancelled", text.strip())]
     if (found := _DRIVER_API.search(text)) is not None:
         number = int(found["number"])
         return [Said(who, line, at, "cuda_driver_api", f"{number // 1000}.{number % 1000 // 10}")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import Caught, DumpLine, Event, Fatal, GroupRef, Heartbeat, Left, Status, TimedOut
+from hangview.logs.events import Began, Caught, DumpLine, Event, Fatal, GroupRef, Heartbeat, Left, Status, TimedOut
 
 if TYPE_CHECKING:
     from hangview.logs.evidence import LogLine
@@ -51,6 +51,8 @@ _LEFT = (
     "destroy_process_group() was not called before program exit",
     "process group has NOT been destroyed before we destruct",
 )
+#: At the first barrier of a group: 2.2 to 2.6, and newer.
+_FIRST_BARRIER = re.compile(r" ?using GPU \d+ (?:to perform barrier )?as devices? used by this process")
 _PREPARING = ("ProcessGroupNCCL preparing to dump debug info", "FlightRecorderHook: dumping trace on")
 _TC = re.compile(r"\[TC\]\[rank=(?P<rank>\d+)\]\[name=(?P<name>[^\]]*)\] ")
 _TC_TIMEOUT = re.compile(r"Operation timed out after (?P<ran>\d+) ms")
@@ -178,6 +180,9 @@ def _monitor(piece: Piece, line: LogLine, group: GroupRef, rest: str) -> list[Ev
         return [DumpLine(who, line, at, "began")]
     if any(text in rest for text in _LEFT):
         return [Left(who, line, at)]
+    if _FIRST_BARRIER.match(rest) is not None:
+        number = group.name or (None if group.pg_id is None else str(group.pg_id))
+        return [] if number is None else [Began(who, line, at, f"barrier {number}")]
     for pattern, what in ((_PATH, "path"), (_WRITTEN, "finished"), (_NOT_WRITTEN, "failed")):
         found = pattern.search(rest)
         if found is not None:

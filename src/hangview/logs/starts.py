@@ -1,0 +1,355 @@
+"""Logs to which several runs were appended: what is of an earlier run is left out, the newest is what counts.
+
+Folders are used again, Slurm requeues a job into the same file, a launcher starts its workers again. Numbers of calls begin
+anew then, so a line of one run beside a line of another says nothing true. A new start is shown by what a process prints
+once, by its launcher, or by a wait that began after another one of the same rank had timed out. Within a file the order of
+lines and one clock decide; another file's lines are of an earlier run where their times lie in one that such a file shows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+from hangview.logs.events import (
+    Began,
+    Caught,
+    ChildFailed,
+    Fatal,
+    Heartbeat,
+    KernelKill,
+    Raised,
+    Said,
+    StackSeen,
+    Status,
+    SummaryEntry,
+    TaskEnd,
+    TimedOut,
+    WorkStack,
+)
+from hangview.logs.evidence import Aside
+from hangview.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hangview.logs.events import Event, LogScan
+    from hangview.logs.times import Stamp
+
+#: Seconds by which a wait must have begun after another one's end, to be of a later time: times are printed in whole seconds.
+_APART = 60.0
+#: So long a process may go on to print after its time-out (60 s for its dump, then it aborts), or after it was cancelled.
+_DYING = 120.0
+#: What was printed so long before the first wait of an earlier run is still of it.
+_BEFORE = 3600.0
+_ROWS = (Caught, Status, Heartbeat, TimedOut, WorkStack)
+#: What tells of a run that hangs or ends; other lines alone do not make it the one that counts.
+_TELLING = (*_ROWS, Raised, Fatal, ChildFailed, SummaryEntry, TaskEnd, KernelKill, StackSeen)
+_RESTART, _CANCELLED = "restart", "cancelled"
+#: Facts that say how one run went; others hold for the next one as well, until it says something else.
+_OF_A_RUN = frozenset({"nccl_warning", "desync_report", _RESTART, _CANCELLED})
+#: Sends and receives have numbers of their own.
+_P2P = frozenset({"SEND", "RECV", "COALESCED", "RECVANYSOURCE"})
+
+_Key: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where in a file the newest run begins: at ``line``. By its clock everything until ``since`` is of an earlier one, and
+    those lasted from ``first`` on (both None where the file tells no time)."""
+
+    line: int
+    why: str
+    since: float | None = None
+    first: float | None = None
+    zoned: bool = False
+    past: int = 0  #: last line that is of an earlier run for certain
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    line: int
+    began: float
+    at: float
+    zoned: bool
+
+
+class _Clock:
+    """Printed times as seconds; a date without a year is of the year that is nearest to the logs' others."""
+
+    def __init__(self, scans: Iterable[LogScan]) -> None:
+        ends = [scan.last for scan in scans if scan.last is not None]
+        dated = next((stamp for stamp in ends if stamp.days[0][0] is not None), ends[0] if ends else None)
+        self._base = dated.moment(0.0, 0.0) if dated is not None else 0.0
+
+    def at(self, stamp: Stamp) -> float:
+        return stamp.moment(self._base, self._base)
+
+
+def newest(scans: Sequence[LogScan]) -> tuple[tuple[LogScan, ...], tuple[Aside, ...]]:
+    """The scans with what is of the newest run alone, and one line for each file that holds more."""
+    if not any(_may_hold_several(scan) for scan in scans):
+        return tuple(scans), ()
+    clock = _Clock(scans)
+    cuts = {scan.source: _cuts(scan, clock) for scan in scans}
+    found = [cut for whole, own in cuts.values() for cut in (whole, *own.values()) if cut is not None]
+    if not found:
+        return tuple(scans), ()
+    spans = {(cut.zoned, cut.first, cut.since) for cut in found if cut.since is not None and cut.first is not None}
+    kept, aside = [], []
+    for scan in scans:
+        whole, own = cuts[scan.source]
+        earlier = {id(event) for event in (*scan.events, *scan.again) if _is_earlier(event, scan, whole, own, spans, clock)}
+        rest = _without(scan, earlier)
+        kept.append(rest)
+        if gone := [event for event in scan.events if id(event) in earlier and isinstance(event, _TELLING)]:
+            aside.append(_aside(scan, gone, whole or next(iter(own.values()), None)))
+    if not any(isinstance(event, _TELLING) for scan in kept for event in scan.events):
+        return tuple(scans), ()  # nothing is known of a newer run: then it is not the one that is looked at
+    return tuple(kept), tuple(aside)
+
+
+def _all(scan: LogScan) -> list[Event]:
+    """What a file says, and what it says again, in the order of its lines."""
+    return sorted((*scan.events, *scan.again), key=lambda event: event.line.number)
+
+
+def _may_hold_several(scan: LogScan) -> bool:
+    waits: set[tuple[_Key | None, int]] = set()
+    begun: set[tuple[_Key | None, str]] = set()
+    for event in scan.events:
+        if isinstance(event, Said) and event.name in (_RESTART, _CANCELLED):
+            return True
+        if isinstance(event, Began):
+            if (_key(event, scan), event.what) in begun:
+                return True
+            begun.add((_key(event, scan), event.what))
+        elif isinstance(event, (Caught, TimedOut)):
+            waits.add((_key(event, scan), event.line.number))
+    again = any(isinstance(event, (Began, Caught, TimedOut)) for event in scan.again)
+    return again or len(waits) > len({key for key, _ in waits})
+
+
+def _key(event: Event, scan: LogScan) -> _Key | None:
+    """The process that a line is of, as far as its own file tells."""
+    who = event.who
+    if who.rank is not None:
+        return ("rank", who.rank)
+    if scan.path_rank is not None:
+        return ("rank", scan.path_rank)
+    if who.local is not None:
+        return ("local", who.local)
+    if who.task is not None:
+        return ("task", who.task)
+    if scan.path_local is not None:
+        return ("path", scan.path_local)
+    return None if scan.path_task is None else ("path", scan.path_task)
+
+
+def _cuts(scan: LogScan, clock: _Clock) -> tuple[_Cut | None, Mapping[_Key, _Cut]]:
+    """Where the newest run begins in a file, and for the processes of which their own lines show it."""
+    begun, waited = _begun(scan, clock), _waited(scan, clock)
+    by_launcher = _by_launcher(scan, clock)
+    strong = [cut for cut in (_earliest(begun.values()), by_launcher) if cut is not None]
+    whole = max(strong, key=lambda cut: cut.line, default=None)
+    weak = _earliest(_latest(waited.values()))
+    if weak is not None and (whole is None or whole.line <= weak.past):
+        whole = weak
+    own = dict(begun)
+    for key, cut in waited.items():
+        if key not in own or own[key].line <= cut.past:
+            own[key] = cut
+    return whole, own
+
+
+def _earliest(cuts: Iterable[_Cut]) -> _Cut | None:
+    return min(cuts, key=lambda cut: cut.line, default=None)
+
+
+def _latest(cuts: Iterable[_Cut]) -> list[_Cut]:
+    """Those that show the newest run: of a process that is silent now the own lines show an earlier one."""
+    listed = list(cuts)
+    newest = max((cut.since for cut in listed if cut.since is not None), default=None)
+    return [cut for cut in listed if newest is None or (cut.since is not None and cut.since >= newest - _BEFORE)]
+
+
+def _begun(scan: LogScan, clock: _Clock) -> dict[_Key, _Cut]:
+    """Processes that print anew what each prints once, as often as any in the file does."""
+    found: dict[tuple[_Key, str], list[Began]] = defaultdict(list)
+    for event in _all(scan):
+        if isinstance(event, Began) and (key := _key(event, scan)) is not None:
+            known = found[key, event.what]
+            same = known and (
+                known[-1].line.number == event.line.number or (event.who.pid is not None and event.who.pid == known[-1].who.pid)
+            )
+            if not same:
+                known.append(event)
+    most = max((len(events) for events in found.values()), default=0)
+    if most < 2:
+        return {}
+    cuts: dict[_Key, _Cut] = {}
+    for (key, what), events in found.items():
+        if len(events) == most and (key not in cuts or events[-1].line.number < cuts[key].line):
+            first, last = (event.line.printed.own for event in (events[0], events[-1]))
+            said = "its NCCL version" if what == "nccl" else "its first barrier"
+            cut = _Cut(events[-1].line.number, f"{key[0]} {key[1]} tells of {said} again", past=events[-2].line.number)
+            if first is not None and last is not None:
+                since, start = clock.at(last) - 1, clock.at(first) - _BEFORE
+                cut = replace(cut, since=since, first=start, zoned=last.zone is not None)
+            cuts[key] = cut
+    return cuts
+
+
+def _by_launcher(scan: LogScan, clock: _Clock) -> _Cut | None:
+    """A launcher that starts its workers again, or a scheduler that ended the job, with lines long after that."""
+    cut: _Cut | None = None
+    events = _all(scan)
+    for event in events:
+        if not isinstance(event, Said) or event.name not in (_RESTART, _CANCELLED):
+            continue
+        stamp = event.line.printed.own or event.line.printed.before
+        at = None if stamp is None else clock.at(stamp)
+        if event.name == _RESTART:
+            cut = _Cut(event.line.number + 1, "the launcher started the workers again", at, zoned=bool(stamp and stamp.zone))
+        elif at is not None and stamp is not None:
+            since = at + _DYING
+            for other in events:
+                later = other.line.printed.own or other.line.printed.before
+                if other.line.number > event.line.number and later is not None and clock.at(later) > since:
+                    cut = _Cut(other.line.number, "the job was cancelled before it", since, zoned=stamp.zone is not None)
+                    break
+    return cut
+
+
+def _waited(scan: LogScan, clock: _Clock) -> dict[_Key, _Cut]:
+    """Processes that began to wait after a wait of theirs had timed out: it was over, and mostly its process as well."""
+    waits: dict[_Key, list[_Wait]] = defaultdict(list)
+    events = _all(scan)
+    for event in events:
+        if isinstance(event, (Caught, TimedOut)) and (key := _key(event, scan)) is not None:
+            limit = event.timeout_ms if isinstance(event, Caught) else None
+            ran = event.ran_ms if event.ran_ms is not None else limit
+            if event.line.printed.own is not None and ran is not None:
+                at = clock.at(event.line.printed.own)
+                waits[key].append(_Wait(event.line.number, at - ran / 1000, at, event.line.printed.own.zone is not None))
+    cuts = {}
+    for key, found in waits.items():
+        last = max(found, key=lambda wait: (wait.began, -wait.line))
+        past = [wait for wait in found if wait.at + _APART < last.began and wait.zoned == last.zoned]
+        if past:
+            until = max(wait.line for wait in past)
+            since = min(max(wait.at for wait in past) + _DYING, last.began)
+            first = min(wait.began for wait in past) - _BEFORE
+            begins = [
+                event.line.number
+                for event in events
+                if event.line.number > until
+                and (own := event.line.printed.own) is not None
+                and _key(event, scan) == key
+                and clock.at(own) > since
+            ]
+            why = f"{key[0]} {key[1]} began to wait after an earlier wait of its own had timed out"
+            cuts[key] = _Cut(min([*begins, last.line]), why, since, first, last.zoned, until)
+    return cuts or _fallen(scan)
+
+
+def _fallen(scan: LogScan) -> dict[_Key, _Cut]:
+    """The same where no time is printed (torch 2.2 and 2.3): the numbers of one group fall, or went on past the call."""
+    found: dict[tuple[_Key, object], list[tuple[int, int, int]]] = defaultdict(list)
+    works = {}
+    for event in _all(scan):
+        key = _key(event, scan)
+        if key is None or event.line.printed.own is not None:
+            continue
+        if isinstance(event, Caught):
+            works[key, event.seq] = event.op_type
+        elif isinstance(event, Status) and event.seq is not None and event.completed is not None:
+            if works.get((key, event.seq)) in _P2P:
+                continue
+            group = (event.group.name, event.group.desc, event.group.pg_id)
+            found[key, group].append((event.line.number, event.seq, event.completed))
+    cuts = {}
+    for (key, _), rows in found.items():
+        timed = {seq for _, seq, _ in rows}
+        for (line, seq, completed), (later, next_seq, next_completed) in pairwise(rows):
+            over = next_completed - seq + 1 > len([n for n in timed if seq <= n <= next_completed])
+            if next_seq < completed or over:
+                cuts[key] = _Cut(later, f"{key[0]} {key[1]}'s numbers do not go on from the earlier ones", past=line)
+    return cuts
+
+
+def _is_earlier(
+    event: Event,
+    scan: LogScan,
+    whole: _Cut | None,
+    own: Mapping[_Key, _Cut],
+    spans: Iterable[tuple[bool, float | None, float | None]],
+    clock: _Clock,
+) -> bool:
+    key = _key(event, scan)
+    cuts = [cut for cut in (whole, own.get(key) if key is not None else None) if cut is not None]
+    cut = max(cuts, key=lambda cut: cut.line, default=None)
+    before = cut is not None and event.line.number < cut.line
+    stamp, near = event.line.printed.own, event.line.printed.before
+    about = stamp or (near if isinstance(event, _ROWS) else None)  # the watchdog's last words bear no time
+    if about is not None:
+        at, zoned = clock.at(about), about.zone is not None
+        if any(zoned == kind and first is not None and first <= at <= (since or 0.0) for kind, first, since in spans):
+            return True
+    if stamp is not None:
+        if cut is None or cut.since is None or cut.zoned != zoned:
+            return before
+        dying = isinstance(event, _ROWS) and at <= cut.since + (_APART if cut.first is None else 0.0)
+        return (before and at <= cut.since) or dying
+    if before and cut is not None and cut.since is not None and near is not None and (near.zone is not None) == cut.zoned:
+        return clock.at(near) <= cut.since
+    return before
+
+
+def _without(scan: LogScan, earlier: set[int]) -> LogScan:
+    """A scan without these events. What its file says again in the newest run comes in their stead."""
+    if not earlier:
+        return scan
+    events = [event for event in scan.events if id(event) not in earlier]
+    kept = {_what(event) for event in events}
+    events += [event for event in scan.again if id(event) not in earlier and _what(event) not in kept]
+    names = {event.name for event in events if isinstance(event, Said)}
+    events += [
+        event
+        for event in scan.events
+        if id(event) in earlier and isinstance(event, Said) and event.name not in names | _OF_A_RUN
+    ]
+    cancelled = [event.line.number for event in events if isinstance(event, Said) and event.name == _CANCELLED]
+    events = [
+        replace(event, after_cancel=any(line < event.line.number for line in cancelled))
+        if isinstance(event, TaskEnd) and event.after_cancel
+        else event
+        for event in events
+    ]
+    return replace(scan, events=tuple(sorted(events, key=lambda event: event.line.number)))
+
+
+def _what(event: Event) -> tuple[object, ...]:
+    """What makes two events say the same: the place apart."""
+    if isinstance(event, Raised):
+        return (Raised, event.who, event.type, event.message, event.frames)
+    if isinstance(event, Said):
+        return (Said, event.who, event.name, event.value)
+    return (type(event), event.who, getattr(event, "seq", None), getattr(event, "rank", None), event.line.text)
+
+
+def _aside(scan: LogScan, gone: Sequence[Event], cut: _Cut | None) -> Aside:
+    lines = sorted({event.line.number: event.line for event in gone}.values(), key=lambda line: line.number)
+    printed = lines[0].printed
+    when = f", printed {printed}" if printed.known else ""
+    text = f"{count(len(lines), 'line')} set aside, of an earlier run: the first is line {lines[0].number:,}{when}"
+    if cut is not None:
+        text = f"holds more than one run, the newest from line {cut.line:,} on ({cut.why}); {text}"
+    else:
+        text += "; other logs go on to a newer one"
+    named = {event.who.rank for event in gone if event.who.rank is not None}
+    ranks = tuple(sorted(named)) or ((scan.path_rank,) if scan.path_rank is not None else ())
+    return Aside(scan.source, scan.shown, ranks, text, lines[0])

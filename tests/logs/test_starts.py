@@ -1,0 +1,238 @@
+"""Several runs in the same logs: the newest is what counts, and one run stays whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hangview.logs.judge import conclude, leads_of
+from tests.logs.support import caught, read_text, said
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hangview.logs.evidence import LogEvidence
+
+RANKS = range(4)
+
+
+def wait(rank: int, seq: int, at: str, *, ran: int = 600_004, group: str = "PG ID 0 PG GUID 0(default_pg)") -> str:
+    """Both lines about a work that timed out, of torch 2.6 … 2.12."""
+    head = f"[rank{rank}]:[E626 {at}.393067540 ProcessGroupNCCL.cpp:"
+    return (
+        f"{head}632] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, "
+        f"NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) ran for {ran} milliseconds before timing out.\n"
+        f"{head}2268] [{group} Rank {rank}]  failure detected by watchdog at work sequence id: {seq} "
+        f"PG status: last enqueued work: {seq}, last completed work: {seq - 1}\n"
+    )
+
+
+def behind(rank: int, newest: int, at: str) -> str:
+    """The line of a rank that another one's time-out made dump."""
+    return (
+        f"[rank{rank}]:[E626 {at}.393067540 ProcessGroupNCCL.cpp:1870] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Received a "
+        "dump signal due to a collective timeout from  rank 0 and we will try our best to dump the debug info. "
+        f"Last enqueued NCCL work: {newest}, last completed NCCL work: {newest}.This is most likely caused by ...\n"
+    )
+
+
+def barrier(rank: int, at: str, group: str = "PG ID 0 PG GUID 0") -> str:
+    return (
+        f"[rank{rank}]:[W626 {at}.123456789 ProcessGroupNCCL.cpp:4561] [{group} Rank {rank}]  using GPU {rank} to perform "
+        "barrier as devices used by this process are currently unknown. This can potentially cause a hang if ...\n"
+    )
+
+
+def raised(rank: int, what: str = "ValueError: shard_3.bin") -> str:
+    return "".join(
+        f"[rank{rank}]: {line}\n"
+        for line in ("Traceback (most recent call last):", '  File "/srv/job/train.py", line 64, in step', "    batch()", what)
+    )
+
+
+def leads(evidence: LogEvidence) -> tuple[int, ...]:
+    return leads_of(conclude(evidence))
+
+
+def hang(at: str, seq: int, missing: int) -> dict[int, str]:
+    return {rank: behind(rank, seq - 1, at) if rank == missing else wait(rank, seq, at) for rank in RANKS}
+
+
+def one_each(folder: Path, *runs: dict[int, str]) -> LogEvidence:
+    """A file for each rank, the runs one after the other."""
+    return read_text(folder, **{f"rank_{rank}_log": "".join(run[rank] for run in runs) for rank in RANKS})
+
+
+def shared(folder: Path, *runs: dict[int, str]) -> LogEvidence:
+    return read_text(folder, train_log="".join(run[rank] for run in runs for rank in RANKS))
+
+
+def test_a_rank_behind_in_the_newest_run_is_named_and_not_that_of_the_earlier_one(tmp_path: Path) -> None:
+    for number, (first, second) in enumerate(((42, 120), (5000, 42), (42, 42))):
+        for form in (one_each, shared):
+            evidence = form(tmp_path / f"{number}{form.__name__}", hang("01:17:21", first, 3), hang("05:20:01", second, 2))
+            findings = conclude(evidence)
+            assert leads_of(findings) == (2,)
+            assert f"all_reduce {second} of default_pg" in findings[0].summary
+            assert findings[0].others == (0, 1, 3)
+
+
+def test_each_file_says_that_it_holds_more_than_one_run(tmp_path: Path) -> None:
+    evidence = shared(tmp_path, hang("01:17:21", 42, 3), hang("05:20:01", 120, 2))
+    (aside,) = evidence.aside
+    assert aside.text.startswith("holds more than one run, the newest from line 8 on")
+    assert "the first is line 1, printed 06-26 01:17:21" in aside.text
+
+
+def test_a_log_that_ends_with_the_earlier_run_tells_nothing_of_the_newest(tmp_path: Path) -> None:
+    run, now = hang("01:17:21", 42, 3), hang("05:20:01", 120, 2)
+    now[2] = ""
+    evidence = one_each(tmp_path, run, now)
+    findings = conclude(evidence)
+    assert leads_of(findings) == ()
+    assert findings[0].ranks == (2,)
+    assert "of rank 2 no log says whether it came" in findings[0].summary
+    assert "other logs go on to a newer one" in next(one.text for one in evidence.aside if one.ranks == (2,))
+
+
+def test_the_last_words_of_an_aborted_process_bear_no_time_and_are_of_its_run(tmp_path: Path) -> None:
+    run, now = hang("01:17:21", 42, 3), hang("05:20:01", 120, 2)
+    run[2] += (
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+        "  what():  [PG ID 0 PG GUID 0(default_pg) Rank 2] Process group watchdog thread terminated with exception: [Rank 2] "
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=42, OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, "
+        "Timeout(ms)=600000) ran for 600004 milliseconds before timing out.\n"
+    )
+    assert leads(one_each(tmp_path, run, now)) == (2,)
+
+
+def test_two_groups_that_time_out_in_one_run_are_of_one_run(tmp_path: Path) -> None:
+    """A shorter time-out ends first; the other wait had begun long before that."""
+    evidence = read_text(
+        tmp_path,
+        rank_0_log=wait(0, 7, "05:14:36", ran=60_004, group="PG ID 1 PG GUID 1(tp)") + wait(0, 42, "05:23:30"),
+        rank_1_log=wait(1, 42, "05:23:31"),
+    )
+    assert {(row.rank, row.timed_out_seq) for row in evidence.groups} == {(0, 7), (0, 42), (1, 42)}
+    assert not evidence.aside
+
+
+def test_works_of_one_group_that_time_out_one_after_the_other_are_of_one_run(tmp_path: Path) -> None:
+    """They were enqueued together: the first one is where the rank stands."""
+    text = wait(0, 42, "05:14:36") + wait(0, 43, "05:14:37")
+    evidence = read_text(tmp_path, rank_0_log=text, rank_1_log=wait(1, 42, "05:14:36"))
+    assert {row.timed_out_seq for row in evidence.groups if row.rank == 1} == {42}
+    assert not evidence.aside
+
+
+def test_a_first_barrier_that_is_told_of_again_is_a_new_start(tmp_path: Path) -> None:
+    now = {rank: barrier(rank, "05:06:40") + (wait(rank, 42, "05:17:21") if rank < 2 else "") for rank in RANKS}
+    run = {rank: barrier(rank, "04:51:40") for rank in RANKS}
+    run[2] += raised(2, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    for form in (one_each, shared):
+        evidence = form(tmp_path / form.__name__, run, now)
+        assert leads(evidence) == ()
+        assert not evidence.ends
+
+
+def test_what_is_raised_after_the_new_start_is_how_the_newest_run_ended(tmp_path: Path) -> None:
+    """Also where the run before ended by the very same words: those are kept once alone."""
+    run = {rank: barrier(rank, "04:51:40") + (raised(2) if rank == 2 else "") for rank in RANKS}
+    now = {rank: barrier(rank, "05:06:40") + (raised(2) if rank == 2 else wait(rank, 42, "05:17:21")) for rank in RANKS}
+    for form in (one_each, shared):
+        evidence = form(tmp_path / form.__name__, run, now)
+        assert leads(evidence) == (2,)
+        (end,) = evidence.ends
+        assert end.line.number > (5 if form is one_each else 8)
+
+
+def test_the_first_barrier_of_another_group_is_no_new_start(tmp_path: Path) -> None:
+    text = barrier(2, "04:51:40") + raised(2) + barrier(2, "05:06:40", "PG ID 1 PG GUID 1")
+    evidence = read_text(tmp_path, rank_2_log=text, rank_0_log=wait(0, 42, "05:17:21"), rank_1_log=wait(1, 42, "05:17:21"))
+    assert leads(evidence) == (2,)
+
+
+def test_nccl_tells_its_version_once_a_process(tmp_path: Path) -> None:
+    version = "node1:{pid}:4120 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
+    waits = {f"rank_{rank}_log": wait(rank, 42, "05:17:21") for rank in (0, 1)}
+    first, line = version.format(pid=41), behind(2, 41, "05:17:22")
+    again = read_text(tmp_path / "a", rank_2_log=first + line + version.format(pid=77), **waits)
+    assert [row.rank for row in again.groups] == [0, 1]
+    same = read_text(tmp_path / "b", rank_2_log=first + line + first, **waits)
+    assert leads(same) == (2,)
+
+
+RESTART = (
+    "I0626 01:19:00.123000 4110 torch/distributed/elastic/agent/server/api.py:900] [default] Worker group FAILED. 2/3 attempts "
+    "left; will restart worker group\n"
+)
+
+
+def test_a_launcher_that_starts_the_workers_again_ends_a_run(tmp_path: Path) -> None:
+    run = raised(3) + wait(0, 42, "01:17:21")
+    now = wait(1, 12, "01:40:21") + wait(0, 12, "01:40:21") + behind(2, 11, "01:40:22") + wait(3, 12, "01:40:21")
+    assert leads(read_text(tmp_path, train_log=run + RESTART + now)) == (2,)
+
+
+def test_a_launcher_that_starts_nothing_any_more_takes_nothing_away(tmp_path: Path) -> None:
+    """What is known of the run before is all that is known."""
+    run = raised(3) + wait(0, 42, "01:17:21") + wait(1, 42, "01:17:21")
+    evidence = read_text(tmp_path, train_log=run + RESTART)
+    assert leads(evidence) == (3,)
+    assert not evidence.aside
+
+
+CANCELLED = "slurmstepd: error: *** STEP 77.0 ON node1 CANCELLED AT 2026-06-26T01:19:00 DUE TO JOB REQUEUE ***\n"
+
+
+def test_a_job_that_was_cancelled_and_goes_on_long_after_was_started_again(tmp_path: Path) -> None:
+    run = behind(1, 7, "01:17:21") + raised(3) + CANCELLED + "srun: error: node1: tasks 0-3: Terminated\n"
+    now = wait(0, 12, "05:40:21") + behind(2, 11, "05:40:22") + wait(1, 12, "05:40:21") + wait(3, 12, "05:40:21")
+    evidence = read_text(tmp_path, slurm_77_out=run + now)
+    assert leads(evidence) == (2,)
+    assert not evidence.ends
+
+
+def test_the_cancelling_of_the_run_before_makes_nothing_of_the_newest_follow(tmp_path: Path) -> None:
+    begin = "".join(f"{rank}: {barrier(rank, '01:06:40')}" for rank in RANKS)
+    again = "".join(f"{rank}: {barrier(rank, '05:06:40')}" for rank in RANKS)
+    killed = "srun: error: node1: task 3: Killed\n"
+    now = "".join(f"{rank}: {line}\n" for rank in (0, 1, 2) for line in wait(rank, 42, "05:17:21").splitlines())
+    evidence = read_text(tmp_path / "a", slurm_77_out=begin + CANCELLED + again + killed + now)
+    assert leads(evidence) == (3,)
+    evidence = read_text(tmp_path / "b", slurm_77_out=begin + CANCELLED + killed + now)
+    assert leads(evidence) == ()
+
+
+def test_the_last_line_of_a_cancelled_job_takes_nothing_away(tmp_path: Path) -> None:
+    text = "".join(hang("01:17:21", 42, 3).values()) + CANCELLED + "srun: error: node1: tasks 0-3: Terminated\n"
+    assert leads(read_text(tmp_path, slurm_77_out=text)) == (3,)
+
+
+def test_a_single_run_is_left_as_it_is(tmp_path: Path) -> None:
+    evidence = read_text(tmp_path, train_log="".join(caught(rank, 42) for rank in (0, 1, 2)) + raised(3))
+    assert leads(evidence) == (3,)
+    assert "earlier run" not in said(conclude(evidence))
+    assert not evidence.aside
+
+
+def without_time(text: str) -> str:
+    """As torch 2.3 prints it: no time, and the group's number counts per process."""
+    return text.replace("PG ID 0 PG GUID 0(default_pg)", "PG 0").replace("E626 01:17:21.393067540", "E").replace(
+        "E626 05:20:01.393067540", "E"
+    ).replace("  failure detected by watchdog at work sequence id: ", " Timeout at NCCL work: ").replace(
+        " PG status: last enqueued work: ", ", last enqueued NCCL work: "
+    ).replace(", last completed work: ", ", last completed NCCL work: ")  # fmt: skip
+
+
+def test_without_times_numbers_that_do_not_go_on_tell_the_runs_apart(tmp_path: Path) -> None:
+    for number, (first, second) in enumerate(((42, 120), (5000, 42))):
+        run = "".join(without_time(wait(rank, first, "01:17:21")) for rank in (0, 1, 2))
+        now = "".join(without_time(wait(rank, second, "05:20:01")) for rank in (0, 1, 3))
+        evidence = read_text(tmp_path / str(number), train_log=run + now)
+        assert {(row.rank, row.timed_out_seq) for row in evidence.groups} == {(0, second), (1, second), (3, second)}
+
+
+def test_without_times_works_that_time_out_one_after_the_other_are_of_one_run(tmp_path: Path) -> None:
+    text = "".join(without_time(wait(0, seq, "01:17:21")) for seq in (42, 43, 44))
+    evidence = read_text(tmp_path, train_log=text + without_time(wait(1, 42, "01:17:21")))
+    assert not evidence.aside
