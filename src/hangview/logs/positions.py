@@ -1,7 +1,8 @@
 """Where ranks stand in their groups: the watchdog's lines of one rank put together, each fact once.
 
 The line that names the work ("Watchdog caught …") does not name the group; the one behind it does. The same sentence comes up
-to three times per rank. Both are joined by (rank, sequence number).
+to three times per rank. Both are joined by rank, sequence number and place: groups that are used once in every step stand at
+the same number, and then two works of one rank have it.
 """
 
 from __future__ import annotations
@@ -66,12 +67,15 @@ def _key(group: GroupRef) -> _Group:
 
 
 def _positions(rank: int, found: Sequence[tuple[Event, str]]) -> list[GroupByLog]:
-    caught = {event.seq: event for event, _ in reversed(found) if isinstance(event, Caught)}
+    works = _works([event for event, _ in found])
+    first = {event.seq: event for event, _ in reversed(found) if isinstance(event, Caught)}
     rows: dict[_Group, GroupByLog] = {}
+    timed: dict[tuple[_Group, int | None], Caught] = {}
     ordered = sorted(found, key=lambda one: _rank_of_source(one[0]))
     for event, how in ordered:
+        work = works.get(id(event))
         if isinstance(event, Status):
-            row = _from_status(rank, event, caught, how)
+            row = _from_status(rank, event, work, how)
         elif isinstance(event, Heartbeat):
             row = _from_heartbeat(rank, event, how)
         elif isinstance(event, TimedOut):
@@ -81,14 +85,48 @@ def _positions(rank: int, found: Sequence[tuple[Event, str]]) -> list[GroupByLog
         key = (row.name, row.desc, row.pg_id if row.name is None else None)
         kept = rows.get(key)
         rows[key] = row if kept is None else _merged(kept, row)
+        if work is not None and ((key, work.seq) not in timed or work.line == event.line):
+            timed[key, work.seq] = work
     named = {row.timed_out_seq for row in rows.values()}
-    result = [_with_work(row, caught.get(row.timed_out_seq)) if row.timed_out_seq is not None else row for row in rows.values()]
+    result = [_with_work(row, timed.get((key, row.timed_out_seq))) for key, row in rows.items()]
     result += [
         _from_caught(rank, event, how)
         for event, how in found
-        if isinstance(event, Caught) and event.seq not in named and caught[event.seq] is event
+        if isinstance(event, Caught) and event.seq not in named and first[event.seq] is event
     ]
     return [_with_stack(row, found) for row in result]
+
+
+def _works(events: Sequence[Event]) -> dict[int, Caught]:
+    """The work that a status line is about, by ``id`` of the line: of its own line, else the nearest one of its number that
+    is in front of it in its file and that no other status line took. Where two different works are left to choose from (two
+    groups' watchdogs print at once), the line has none of them: whose sizes these are is not known."""
+    found: dict[int, Caught] = {}
+    waiting: dict[tuple[int, int], list[Caught]] = defaultdict(list)
+    last: dict[tuple[int, int], Caught | None] = {}
+    for event in events:
+        if isinstance(event, Caught):
+            waiting[event.line.source, event.seq].append(event)
+        elif isinstance(event, Status) and event.seq is not None:
+            place = (event.line.source, event.seq)
+            own = next((work for work in waiting[place] if work.line.number == event.line.number), None)
+            if own is not None:
+                waiting[place].remove(own)
+                found[id(event)] = own
+                continue
+            left = waiting.pop(place, [])
+            if left:
+                last[place] = left[-1] if len({_asked(work) for work in left}) == 1 else None
+                # What is left over is of the other group, whose line is still to come.
+                waiting[place] = [] if last[place] is not None else left
+            work = last.get(place)
+            if work is not None:
+                found[id(event)] = work
+    return found
+
+
+def _asked(work: Caught) -> tuple[object, ...]:
+    return (work.op_type, work.numel_in, work.numel_out)
 
 
 def _rank_of_source(event: Event) -> int:
@@ -119,11 +157,11 @@ def _base(rank: int, event: Event, group: GroupRef, how: str) -> GroupByLog:
     )
 
 
-def _from_status(rank: int, event: Status, caught: dict[int, Caught], how: str) -> GroupByLog:
+def _from_status(rank: int, event: Status, work: Caught | None, how: str) -> GroupByLog:
     origin = StatusFrom.DUMP_SIGNAL if event.signal else StatusFrom.FAILURE_LINE
     group = event.group
-    if not (group.name or group.desc or group.pg_id is not None) and event.seq in caught:
-        group = GroupRef(caught[event.seq].printed_rank)
+    if not (group.name or group.desc or group.pg_id is not None) and work is not None:
+        group = GroupRef(work.printed_rank)
     return replace(
         _base(rank, event, group, how), enqueued=event.enqueued, completed=event.completed, started=event.started,
         timed_out_seq=event.seq, status_from=origin, signal_from=event.signal_from,
@@ -161,12 +199,19 @@ def _with_stack(row: GroupByLog, found: Sequence[tuple[Event, str]]) -> GroupByL
 def _unplaced(events: Sequence[Event], placed: set[tuple[int, int | None]]) -> list[GroupByLog]:
     """Time-outs of processes without a world rank, each once; a repetition of a line that has one is left out."""
     rows: dict[tuple[int, int | None, int | None], GroupByLog] = {}
-    refs = {event.seq: event.group for event in events if isinstance(event, Status) and event.seq is not None}
+    works = _works(events)
+    refs = {id(works[id(event)]): event.group for event in events if isinstance(event, Status) and id(event) in works}
+    groups: dict[int, set[GroupRef]] = defaultdict(set)
+    for event in events:
+        if isinstance(event, Status) and event.seq is not None:
+            groups[event.seq].add(replace(event.group, rank=None))
     for event in events:
         if not isinstance(event, Caught) or (event.seq, event.ran_ms) in placed:
             continue
         row = _from_caught(NO_RANK, event, "unknown")
-        ref = refs.get(event.seq)
+        ref = refs.get(id(event))
+        if ref is None and len(groups[event.seq]) == 1:
+            ref = next(iter(groups[event.seq]))
         if ref is not None and (ref.name or ref.desc):
             name, desc, _ = _key(ref)
             row = replace(row, name=name, desc=desc, pg_id=ref.pg_id)
