@@ -6,7 +6,7 @@ import pytest
 
 from hangview.engine.evidence import Telling, user_frame
 from hangview.schema import StackFrame
-from tests.engine.support import OPEN, STARTED, WORLD, Pg, alike, look, rank, stack, steps
+from tests.engine.support import ISSUED, OPEN, STARTED, WORLD, Pg, alike, look, rank, stack, steps
 
 COLLECTIVE = "collective"
 
@@ -87,6 +87,32 @@ def test_a_request_over_in_a_way_that_is_not_recorded_says_so():
     assert "rank 0: all_reduce 42 requested, ended (well or badly is not recorded) (trace_rank_0, record 41)" in [
         line.text for line in finding.evidence
     ]
+
+
+def test_who_requested_what_another_did_not_is_not_said_to_wait_where_its_recorder_has_the_call_as_over():
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 42) for r in range(3)]
+    (finding,) = look(*dumps, rank(3, "gloo").calls("all_reduce", 1, 41)).findings
+    over = "it is over there, well or badly is not recorded"
+    assert finding.ranks == (3,)
+    assert finding.summary.endswith(f"; ranks 0-2 requested it, and {over}")
+    assert finding.steps[0] == f"ranks 0-2 requested all_reduce 42 of default_pg; {over}."
+
+
+def test_where_it_is_over_on_some_of_them_each_is_told():
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN) for r in (0, 1)]
+    (finding,) = look(*dumps, *(rank(r, "gloo").calls("all_reduce", 1, n) for r, n in ((2, 42), (3, 41)))).findings
+    assert finding.summary.endswith("; ranks 0-2 wait for it")
+    assert finding.steps[0].endswith("it is not over on ranks 0-1; on rank 2 it is over, well or badly is not recorded.")
+
+
+def test_a_recorder_that_marks_requests_as_over_at_once_tells_nothing_of_their_end():
+    """xccl's records are retired as they are issued (producers.py)."""
+    dumps = [rank(r, "xccl").calls("all_reduce", 1, 42, ISSUED) for r in range(3)]
+    (finding, *_) = look(*dumps, rank(3, "xccl").calls("all_reduce", 1, 41, ISSUED)).findings
+    assert "rank 0: all_reduce 42 requested (whether it is over is not recorded) (trace_rank_0, record 41)" in [
+        line.text for line in finding.evidence
+    ]
+    assert "ended" not in finding.summary
 
 
 def test_messages_are_counted_on_the_side_that_is_missed():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.frames import file_name, is_torch
 from hangview.engine.words import request
 from hangview.incident import COLLECTIVE, Evidence
+from hangview.schema import CellState
 from hangview.text import count, escape, fold_ranks
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hangview.engine.waits import Place
     from hangview.engine.windows import Window, Windows
     from hangview.incident import Group, SignatureSide
-    from hangview.schema import CellState, Records, StackFrame
+    from hangview.schema import Records, StackFrame
 
 
 def user_frame(stack: Sequence[StackFrame]) -> str:
@@ -139,11 +140,35 @@ class Telling:
                     lines.append(Evidence(text, window.source if window else None))
                     continue
                 row, name = rows[rank], self.records.ops[kind[0]].name
-                text = f"rank {rank}: {name} {stall.seq} {_READING.get(kind[1], 'requested')}"
+                reading = _READING.get(kind[1], "requested")
+                text = f"rank {rank}: {name} {stall.seq} {_JUST_ISSUED if row['issued'] else reading}"
                 text += self.file(row["source"], row["record_id"])
                 lines.append(Evidence(text, row["source"], row["record_id"]))
             lines += self._more(alike, each)
         return tuple(lines)
+
+    def over(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> str:
+        """``"it is over there, well or badly is not recorded"``: what recorders that only say "over" tell of the requests of
+        all ``ranks``, who miss one that did not come; "" where the request of one of them is open."""
+        ended = self._ended(stalls, place, ranks)
+        if not ranks or len(ended) < len(ranks):
+            return ""
+        return _ISSUED if any(ended.values()) else _OVER
+
+    def how_far(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> str:
+        """The same where it may be over on some of them: ``"it is not over on rank 0; on rank 1 it is over, …"``."""
+        ended = self._ended(stalls, place, ranks)
+        rest = [rank for rank in ranks if rank not in ended]
+        if not ended or not rest:
+            return self.over(stalls, place, ranks) or "the request is not over"
+        told = _ISSUED.replace("there ", "") if any(ended.values()) else "it is over, well or badly is not recorded"
+        return f"it is not over on {self.ranks(rest)}; on {self.ranks(ended)} {told}"
+
+    def _ended(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> dict[int, bool]:
+        """Those whose record says that the request is over, and whether it says so of every request as it is made."""
+        stall = stalls.get((place[0], place[2])) if place[1] == COLLECTIVE else None
+        rows = stall.rows if stall is not None else ()
+        return {row["rank"]: bool(row["issued"]) for row in rows if row["rank"] in ranks and row["reading"] == CellState.ENDED}
 
     def untold(self, stall: Stall) -> tuple[Evidence, ...]:
         """Members of a call that requested it and of which it is not known what they asked for."""
@@ -253,6 +278,9 @@ class Telling:
         return (Evidence(f"and {len(rest)} more of the same kind: {self.ranks(rest)}"),) if rest else ()
 
 
+#: What is known of a request where the recorder only says that it is over, or says so as soon as it is made.
+_OVER = "it is over there, well or badly is not recorded"
+_ISSUED = "whether it is over there is not recorded"
 #: Why nothing tells of a send or receive although the dump is whole.
 _LOST = "its records do not go back to its first sends and receives, and its answer may be older than those that are left"
 
@@ -262,6 +290,7 @@ def _beyond(place: Place, window: Window) -> CellState:
     return window.above if place[1] == COLLECTIVE or window.blind else window.below
 
 
+_JUST_ISSUED = "requested (whether it is over is not recorded)"
 _READING = {
     2: "requested, ended (well or badly is not recorded)",
     3: "started, not completed",

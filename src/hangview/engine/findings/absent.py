@@ -117,12 +117,14 @@ def _undecided(
     who, wait = tell.ranks(ranks), tell.ranks(waiters)
     verb = "wait" if len(waiters) > 1 else "waits"
     role, why = doubt
+    call = tell.call(case.stalls, place)
+    stand = "requested" if tell.over(case.stalls, place, waiters) else f"{verb} in"
     return Finding(
         Kind.NOT_OBSERVED, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
-        f"{wait} {verb} in {tell.call(case.stalls, place)}; whether {who} should have requested it cannot be told: {why}",
+        f"{wait} {stand} {call}; whether {who} should have requested it cannot be told: {why}",
         (*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)),
         compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
-        (f"{wait} requested {tell.call(case.stalls, place)}; the request is not over.", f"{who} did not, but {why}."),
+        (f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.", f"{who} did not, but {why}."),
     )  # fmt: skip
 
 
@@ -151,7 +153,7 @@ def _absence(
     op = tell.op_at(case.stalls, place)
     call = f"{op} {place[2]} of {group.label}"
     who, wait = tell.ranks(ranks), tell.ranks(waiters)
-    verb = "wait" if len(waiters) > 1 else "waits"
+    verb, over = "wait" if len(waiters) > 1 else "waits", tell.over(case.stalls, place, waiters)
     if kind is Kind.UNPAIRED_P2P:
         other = "receive" if place[1].startswith(f"p2p {waiters[0]}->") else "send"
         summary = f"{who} did not request the {other} that {wait} {verb} for ({place[1]}, number {place[2]}, {group.label})"
@@ -166,14 +168,14 @@ def _absence(
     elif kind is Kind.NO_COLLECTIVE:
         summary = f"{who} requested no collective at all; {wait} {verb} in {call} for it"
     else:
-        summary = f"{who} did not request {call}; {wait} {verb} for it"
+        summary = f"{who} did not request {call}; {wait} {f'requested it, and {over}' if over else f'{verb} for it'}"
     alone = _one_ahead(case, place, ranks, waiters)
     if alone:
         odd = agrees(wait, "is the odd one", "are the odd ones")
         summary += f", a call ahead of all others: it may be {wait} that {odd}"
     evidence: list[Evidence] = [*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)]
     steps = [
-        f"{wait} requested {call}; the request is not over.",
+        f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.",
         *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
     ]
     if role is Role.LEAD:

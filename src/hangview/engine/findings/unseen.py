@@ -65,7 +65,7 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
                 ),
                 compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
                 (
-                    f"{tell.ranks(waiters)} requested {call}; the request is not over.",
+                    f"{tell.ranks(waiters)} requested {call}; {tell.how_far(case.stalls, place, waiters)}.",
                     f"{who} {agrees(who, 'is a member', 'are members')}, and nothing tells of a request: {why}.",
                     *usual,
                     "So nobody can be named here; finding the missing dumps or logs is the next step.",

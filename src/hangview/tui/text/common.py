@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE, Role
+from hangview.producers import Completion, producer_of
 from hangview.report.page import LOOK_FIRST, lead_words, names_a_rank
+from hangview.schema import CellState
 from hangview.text import fold_ranks
 from hangview.tui.glyphs import DIFFERS_CODE, GLYPHS
 from hangview.tui.prose import Tone
@@ -15,8 +17,7 @@ from hangview.tui.prose import Tone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hangview.incident import Entry, Finding, Group, Incident
-    from hangview.schema import CellState
+    from hangview.incident import Entry, Finding, Group, Incident, Wait
 
 #: How many parts of a rank list a pane writes out.
 PARTS = 24
@@ -125,6 +126,20 @@ def waits_for_nobody(incident: Incident, rank: int) -> str:
         return DONE_BY_LOG if _done_by_log(incident, rank) else UNTOLD
     still = any(position.open_seq is not None for position in incident.view.positions(rank))
     return "its own open requests wait for no other rank" if still else NOBODY
+
+
+def over_there(incident: Incident, waits: Sequence[Wait]) -> str:
+    """What is recorded of the requests of ranks that wait in one call, where their recorders only say that it is over, or say
+    so as soon as it is made; "" where the request of one of them is open."""
+    first = waits[0]
+    if first.lane != COLLECTIVE or not all(wait.observed for wait in waits):
+        return ""
+    ranks = {wait.rank for wait in waits}
+    cells = [cell for cell in incident.view.call(first.group, first.lane, first.seq).cells if cell.rank in ranks]
+    if len(cells) < len(ranks) or any(cell.state is not CellState.ENDED or not cell.entries for cell in cells):
+        return ""
+    issued = any(producer_of(cell.entries[-1].op.library).completion is Completion.HOOK for cell in cells)
+    return "whether it is over there is not recorded" if issued else "it is over there, well or badly is not recorded"
 
 
 def _done_by_log(incident: Incident, rank: int) -> bool:

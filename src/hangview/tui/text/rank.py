@@ -8,7 +8,7 @@ from hangview.incident import Side
 from hangview.text import count, name_ranks
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
-from hangview.tui.text.common import clock_time, groups_of, lane_name, op_text, waits_for_nobody
+from hangview.tui.text.common import clock_time, groups_of, lane_name, op_text, over_there, waits_for_nobody
 from hangview.tui.text.stack import outside_lines
 from hangview.tui.titles import cut_middle
 from hangview.tui.waiting import for_whom_unknown, waits_of
@@ -66,6 +66,8 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
     if rank in incident.leads:
         nobody = waits_for_nobody(incident, rank)
         lines.append(line((f"rank {rank}: look here first", Tone.LEAD), f", others wait for it and {nobody}"))
+    elif waits and all(over_there(incident, (wait,)) for wait in waits):
+        lines.append(line((f"rank {rank} requested what others did not", Tone.WAITING)))
     elif waits or any(rank in finding.ranks for finding in untold):
         lines.append(line((f"rank {rank} waits", Tone.WAITING)))
     else:
@@ -74,15 +76,16 @@ def _standing(incident: Incident, rank: int) -> list[Line]:
         here = [wait for wait in waits if (wait.group, wait.lane, wait.seq) == (group, lane, seq)]
         unseen = "" if all(wait.observed for wait in here) else " (no record could tell)"
         side = f", {here[0].side.value} side" if here[0].side is not Side.UNKNOWN else ""
-        where = f"{lane_name(incident, group, lane)} {seq}{side}{unseen}"
-        text = f"waits for {name_ranks((wait.on for wait in here), 8)} in {where}"
+        where, on = f"{lane_name(incident, group, lane)} {seq}", name_ranks((wait.on for wait in here), 8)
+        over = over_there(incident, here)
+        text = f"requested {where} without {on}: {over}" if over else f"waits for {on} in {where}{side}{unseen}"
         lines.append(item(text, Tone.WAITING))
     for group, lane, seq in dict.fromkeys((wait.group, wait.lane, wait.seq) for wait in waited):
         here = [wait for wait in waited if (wait.group, wait.lane, wait.seq) == (group, lane, seq)]
-        verb = "waits" if len({wait.rank for wait in here}) == 1 else "wait"
-        lines.append(
-            item(f"{name_ranks((wait.rank for wait in here), 8)} {verb} for it in {lane_name(incident, group, lane)} {seq}")
-        )
+        verb = "waits for it in" if len({wait.rank for wait in here}) == 1 else "wait for it in"
+        where = f"{lane_name(incident, group, lane)} {seq}"
+        said = f"requested {where} without it" if over_there(incident, here) else f"{verb} {where}"
+        lines.append(item(f"{name_ranks((wait.rank for wait in here), 8)} {said}"))
     lines += [item(finding.summary, Tone.WAITING if rank in finding.ranks else Tone.PLAIN) for finding in untold]
     if not waits and not waited and not untold:
         lines.append(item(f"{waits_for_nobody(incident, rank)}, and nobody is known to wait for it", Tone.DIM))
@@ -107,7 +110,8 @@ def _position(incident: Incident, each: Position, named: int) -> Line:
 
     tone = Tone.WAITING if each.waits_for else Tone.PLAIN
     counts = f"{number(each.newest)} {number(each.last_done)} {number(each.open_seq)} {number(each.oldest_kept)}  "
-    waits = f", waits for {name_ranks(each.waits_for, 6)}" if each.waits_for else ""
+    word = "waits for" if each.open_seq is not None else "without"  # where the recorder has it as over
+    waits = f", {word} {name_ranks(each.waits_for, 6)}" if each.waits_for else ""
     name = cut_middle(lane_name(incident, each.group, each.lane), named - 2)
     return line(
         (pad(name, named) + counts, tone),

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.components import components
-from hangview.incident import COLLECTIVE, Role
+from hangview.incident import COLLECTIVE, Role, Side, Wait
 from hangview.schema import CellState
 from hangview.text import count, name_ranks
 from hangview.tui.place import Place, lane_at, place_of, ranks_of
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.sides import MISMATCHES
-from hangview.tui.text.common import DONE_BY_LOG, NOBODY, UNTOLD, lane_name, waits_for_nobody
+from hangview.tui.text.common import DONE_BY_LOG, NOBODY, UNTOLD, lane_name, over_there, waits_for_nobody
 from hangview.tui.waiting import for_whom_unknown, waits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hangview.incident import Finding, Incident, Wait
+    from hangview.incident import Finding, Incident
 
     Differing = tuple[Finding, frozenset[int]]
 
@@ -185,6 +185,13 @@ def _words(incident: Incident, knot: Knot) -> Line:
     verb = "waits" if len(knot.ranks) == 1 else "wait"
     unseen = "" if knot.observed else f", no record could tell whether {'it' if len(knot.on) == 1 else 'they'} asked"
     side = f", {knot.side} side" if knot.side != "unknown" else ""
+    place, on, seen = (knot.group, knot.lane, knot.seq), min(knot.on), knot.observed
+    over = over_there(incident, [Wait(rank, on, *place, Side(knot.side), observed=seen) for rank in knot.ranks])
+    if over:
+        return line(
+            (name_ranks(knot.ranks, PARTS), Tone.WAITING),
+            f" requested {lane_name(incident, knot.group, knot.lane)} {knot.seq} without {name_ranks(knot.on, PARTS)}: {over}",
+        )
     return line(
         (name_ranks(knot.ranks, PARTS), Tone.WAITING),
         f" {verb} in {lane_name(incident, knot.group, knot.lane)} {knot.seq} for {name_ranks(knot.on, PARTS)}{side}{unseen}",
