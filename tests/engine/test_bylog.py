@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hangview.engine.bylog import fill
-from hangview.incident import Kind, Role
-from hangview.logs.evidence import Aside, EndKind, LogLine, OutsideStack
+from hangview.incident import Kind, Role, Verdict
+from hangview.logs.evidence import Aside, EndKind, LogLine, OutsideStack, StatusFrom
 from hangview.logs.times import Printed, printed
 from hangview.schema import CellState, StackFrame
 from tests.engine.by_logs import FIRST, end, logs, stands
@@ -91,6 +91,50 @@ def test_a_description_that_two_groups_of_the_rank_share_is_of_neither():
 
 def test_groups_with_sends_count_two_things_in_one_number():
     assert filled(logs(stands(3, 41, 41)), *waiting(), lost(3), with_p2p=frozenset({0})).newest is None
+
+
+def signalled(*ranks: int) -> LogEvidence:
+    """Ranks whose lines of a dump signal, which always tell of the default group, say that they are behind."""
+    return logs(*(replace(stands(r, 41, 41), status_from=StatusFrom.DUMP_SIGNAL) for r in ranks))
+
+
+def two_wait(*groups: Pg) -> list[Dump]:
+    dumps = alike((0, 1), "all_reduce", 42)
+    for group in groups:
+        dumps = [dump.call("all_reduce", 1, group=group) for dump in dumps]
+    return dumps
+
+
+def test_two_ranks_behind_by_a_dump_signal_may_wait_for_each_other_in_another_group():
+    found = look(*two_wait(Pg("1", "tp", (0, 1))), lost(2), lost(3), logs=signalled(2, 3))
+    assert found.verdict is Verdict.DIVERGENCE
+    assert found.leads == ()
+    (absent,) = of_kind(found, Kind.NOT_OBSERVED)
+    assert "one of them may wait for another in a group of theirs" in absent.evidence[0].text
+
+
+def test_where_there_is_no_other_group_both_are_behind():
+    assert look(*two_wait(), lost(2), lost(3), logs=signalled(2, 3)).leads == (2, 3)
+
+
+def test_one_rank_behind_by_a_dump_signal_is_the_one():
+    dumps = [dump.call("all_reduce", 1, group=Pg("1", "tp", (0, 1, 2))) for dump in waiting()]
+    assert look(*dumps, lost(3), logs=signalled(3)).leads == (3,)
+
+
+def test_a_counter_far_beyond_all_dumps_is_of_another_run():
+    """Rank 3's log says 4,999 calls completed, the others' dumps know of 42."""
+    row = stands(3, 5000, 4999, timed_out=5000)
+    found = filled(logs(row), *waiting(), lost(3))
+    assert found.newest is None
+    assert "far beyond 42, the newest of all dumps" in found.reason
+    incident = look(*waiting(), lost(3), logs=logs(row))
+    assert (incident.verdict, incident.leads) == (Verdict.DIVERGENCE, ())
+
+
+def test_a_counter_a_little_beyond_the_dumps_is_of_the_same_run():
+    """Dumps are written seconds apart."""
+    assert filled(logs(stands(3, 50, 49)), *waiting(), lost(3)).newest == 50
 
 
 def test_a_rank_that_is_no_member_is_left_out():

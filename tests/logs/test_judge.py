@@ -272,3 +272,26 @@ def test_words_that_no_finding_uses(tmp_path):
     found = findings(tmp_path, **logs, rank_2_log=RAISED.format("ValueError: bad sample"))
     text = said(found) + " ".join(part for finding in found for part in finding.not_concluded)
     assert re.search(r"\b(culprit|cause|guilty|blame)\b", text, re.IGNORECASE) is None
+
+
+def test_two_ranks_behind_by_a_dump_signal_are_named_where_no_other_group_is_known(tmp_path):
+    text = "".join(caught(rank, 42) for rank in (0, 1)) + "".join(signalled(rank, 41, 41, sender=0) for rank in (2, 3))
+    found = findings(tmp_path, job_log=text)
+    assert leads_of(found) == (2, 3)
+    assert any("each of ranks 2-3 is late by itself" in wrong for wrong in found[0].not_concluded)
+
+
+def test_two_ranks_behind_by_a_dump_signal_may_wait_for_each_other_in_another_group(tmp_path):
+    """The line tells of the default group alone; that there are others is known by rank 0's."""
+    text = "".join(caught(rank, 42) for rank in (0, 1)) + caught(0, 900, group=TP, member=0)
+    text += "".join(signalled(rank, 41, 41, sender=0) for rank in (2, 3))
+    found = findings(tmp_path, job_log=text)
+    assert leads_of(found) == ()
+    assert found[0].kind is Kind.NOT_OBSERVED
+    assert "ranks 2-3 did not request it, by their own logs, which tell of this group alone" in found[0].summary
+
+
+def test_who_is_known_to_wait_in_the_other_group_leaves_the_other_one_to_be_named(tmp_path):
+    text = "".join(caught(rank, 42) for rank in (0, 1)) + caught(2, 900, group=TP, member=0)
+    text += "".join(signalled(rank, 41, 41, sender=0) for rank in (2, 3))
+    assert leads_of(findings(tmp_path, job_log=text)) == (3,)

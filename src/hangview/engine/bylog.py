@@ -14,7 +14,7 @@ from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge, quiet, reported, together
-from hangview.logs.evidence import EndKind
+from hangview.logs.evidence import EndKind, StatusFrom
 from hangview.schema import CellState
 from hangview.text import name_ranks
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
 #: Ends that the launcher, the scheduler or the kernel tells of.
 _SAID_BY_OTHERS = frozenset({EndKind.EXIT_CODE, EndKind.SIGNAL, EndKind.OOM_KILLER})
+#: Calls that a rank may complete beyond the newest of all dumps: a broadcast's root runs ahead, dumps differ by seconds.
+_FAR = 64
 #: So many ranks of a finding get a line with their stack.
 _STACKS = 8
 
@@ -40,16 +42,59 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
     ``with_p2p``: groups with sends and receives, whose counters in the log mix two numbers (ProcessGroupNCCL keeps one field).
     """
     out = dict(windows)
-    busy = {row.rank: row for row in (*logs.groups, *logs.outrun) if row.unfinished}
-    for row in (*logs.groups, *logs.outrun):
-        homes = [g for g in groups if row.rank in g.ranks and _same(row, g)]
-        if len(homes) != 1 or homes[0].id in with_p2p:
+    said = (*logs.groups, *logs.outrun)
+    busy = {row.rank: row for row in said if row.unfinished}
+    homes = _homes(said, groups, with_p2p)
+    unsure = _signalled(homes, windows, busy, groups)
+    for row, home in homes:
+        window = windows[home.id, row.rank]
+        if window.above not in _BLIND:
             continue
-        window = windows[homes[0].id, row.rank]
-        if window.above in _BLIND:
-            told = _by_log(window, row, busy.get(row.rank), logs)
-            out[homes[0].id, row.rank] = told or window
+        dumped = max((w.newest for r in home.ranks if (w := windows[home.id, r]).newest is not None), default=None)
+        if dumped is not None and row.completed is not None and row.completed > dumped + _FAR:
+            told: Window | None = replace(window, reason=f"{window.reason}; {_beyond(row, dumped, logs)}")
+        else:
+            told = _by_log(window, row, busy.get(row.rank), logs, unsure=row.rank in unsure.get(home.id, frozenset()))
+        out[home.id, row.rank] = told or window
     return out
+
+
+def _homes(
+    said: Sequence[GroupByLog], groups: Sequence[Group], with_p2p: frozenset[int]
+) -> tuple[tuple[GroupByLog, Group], ...]:
+    """The rows whose group is known, with that group."""
+    found = ((row, [g for g in groups if row.rank in g.ranks and _same(row, g)]) for row in said)
+    return tuple((row, homes[0]) for row, homes in found if len(homes) == 1 and homes[0].id not in with_p2p)
+
+
+def _signalled(
+    homes: Sequence[tuple[GroupByLog, Group]],
+    windows: Windows,
+    busy: Mapping[int, GroupByLog],
+    groups: Sequence[Group],
+) -> dict[int, frozenset[int]]:
+    """By group, two or more ranks that are behind by dump-signal lines alone, in a job of several groups. Such a line tells of
+    the default group whatever the rank does: one of them may wait for another in a group of theirs."""
+    found: dict[int, frozenset[int]] = {}
+    for group in {home.id: home for _, home in homes}.values():
+        told = [row for row, home in homes if home.id == group.id]
+        beside = any(one.id != group.id and len(one.ranks) > 1 for one in groups)
+        front = max(
+            [row.enqueued or row.timed_out_seq or 0 for row in told] + [windows[group.id, r].newest or 0 for r in group.ranks]
+        )
+        blind = [row for row in told if windows[group.id, row.rank].above in _BLIND and row.rank not in busy]
+        behind = [row for row in blind if (row.enqueued or 0) < front and not row.timed_out]
+        if beside and len(behind) > 1 and all(row.status_from is StatusFrom.DUMP_SIGNAL for row in behind):
+            found[group.id] = frozenset(row.rank for row in behind)
+    return found
+
+
+def _beyond(row: GroupByLog, dumped: int, logs: LogEvidence) -> str:
+    where = f"({logs.shown(row.line)}{logs.dated(row.line)})"
+    return (
+        f"its log says that it completed {row.completed}, far beyond {dumped}, the newest of all dumps: the line is of another "
+        f"run or a later time {where}"
+    )
 
 
 def timed_out(groups: Sequence[Group], logs: LogEvidence) -> frozenset[tuple[int, int, int]]:
@@ -68,8 +113,10 @@ def _same(row: GroupByLog, group: Group) -> bool:
     return row.name is None and bool(row.desc) and row.desc == group.desc
 
 
-def _by_log(window: Window, row: GroupByLog, busy: GroupByLog | None, logs: LogEvidence) -> Window | None:
-    """The window that a rank's own counters give.
+def _by_log(
+    window: Window, row: GroupByLog, busy: GroupByLog | None, logs: LogEvidence, *, unsure: bool = False
+) -> Window | None:
+    """The window that a rank's own counters give. ``unsure``: what it says of one group says nothing of what the rank does.
 
     A rank that had enqueued more than it had completed (``busy``, in whatever group) stood or waited itself, in a collective
     or in a send or receive, which take the same counter: that it enqueued no more shows nothing then.
@@ -92,6 +139,13 @@ def _by_log(window: Window, row: GroupByLog, busy: GroupByLog | None, logs: LogE
         )
         window = replace(window, reason=f"{window.reason}; {reason}")
     reason = f"by its log, the newest it enqueued is {newest} {where}"
+    if unsure:
+        covers = False
+        window = replace(
+            window,
+            reason=f"{window.reason}; {reason}: like those of others that are behind, its line tells of this group alone, and "
+            "one of them may wait for another in a group of theirs",
+        )
     return replace(
         window,
         newest=newest,

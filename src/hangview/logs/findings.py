@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
 from hangview.logs import words
 from hangview.logs.calls import ROOTED, sides
-from hangview.logs.evidence import EndKind
+from hangview.logs.evidence import EndKind, StatusFrom
 from hangview.text import fold_ranks, name_ranks
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def behind(scene: Scene, call: LogCall) -> Finding | None:
     held = tuple(rank for rank in call.behind if rank in scene.waits)
     if not free or (call.open_only and (len(free) > 1 or not held)):
         return None
+    if _signalled(scene, call, free):
+        return _behind_unsure(scene, call, free)
     own, them = ("its own log", "it") if len(free) == 1 else ("their own logs", "them")
     summary = f"{name_ranks(free, 12)} did not request {call.name}, by {own}; {words.waits(call.waiting)} for {them}"
     if scene.evidence.hidden:
@@ -134,11 +136,35 @@ def behind(scene: Scene, call: LogCall) -> Finding | None:
     if call.op in ROOTED:
         steps.append(f"in a {call.op} one rank may run ahead of the others: only ranks below {call.seq} count as behind")
     wrong = words.first_printed([call.rows[rank] for rank in (*free, *call.waiting)])
+    if len(free) > 1 and all(call.rows[rank].status_from is StatusFrom.DUMP_SIGNAL for rank in free):
+        wrong += (f"that each of {name_ranks(free, 8)} is late by itself: their lines tell of the default group alone",)
     return Finding(
         Kind.NOT_REQUESTED, Role.LEAD, free, call.waiting, group_id(call), lane(call), call.seq, call.op, Side.HOST, summary,
         lines,
         f"{name_ranks(free, 8)}'s path before communication: data loading, branches, exceptions, whether the process ended",
         (*wrong, _NOT_SOUND, f"that a dump of {them} exists: the log says at most that one was begun"), tuple(steps),
+    )  # fmt: skip
+
+
+def _signalled(scene: Scene, call: LogCall, free: Sequence[int]) -> bool:
+    """Whether two or more ranks are behind by dump-signal lines alone, in a job of several groups: such a line tells of the
+    default group whatever the rank does, and one of them may wait for another in a group of theirs."""
+    if len(free) < 2 or any(call.rows[rank].status_from is not StatusFrom.DUMP_SIGNAL for rank in free):
+        return False
+    return any((row.name, row.desc) != (call.rows[free[0]].name, call.rows[free[0]].desc) for row in scene.evidence.groups)
+
+
+def _behind_unsure(scene: Scene, call: LogCall, free: Sequence[int]) -> Finding:
+    """The same where the lines cannot tell which of the ranks waits for another one of them: nobody is named."""
+    summary = (
+        f"{words.waits(call.waiting)} in {call.name}; {name_ranks(free, 12)} did not request it, by their own logs, which tell "
+        "of this group alone: one of them may wait for another in one of their other groups"
+    )
+    wrong = words.first_printed([call.rows[rank] for rank in (*free, *call.waiting)])
+    return Finding(
+        Kind.NOT_OBSERVED, Role.LEAD, tuple(free), call.waiting, group_id(call), lane(call), call.seq, call.op, Side.UNKNOWN,
+        summary, scene.positions(call, free) + scene.positions(call, call.waiting), words.COLLECTION_FIRST,
+        (*wrong, f"that each of {name_ranks(free, 8)} is late by itself"), _steps(call),
     )  # fmt: skip
 
 
