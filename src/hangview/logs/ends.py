@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import ChildFailed, Closed, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
+from hangview.logs.events import ChildFailed, Closed, Expired, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
 from hangview.logs.followers import DEVICE, NETWORK, follows, in_communication, left_behind, outside_shown
 from hangview.logs.launchers import SIGNALS
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hangview.logs.resolve import Resolver
     from hangview.schema import StackFrame
 
+_LATE = 10  #: seconds after its first failure, from which on a launcher's summary tells of what it ended itself
 _SAID = 300  #: characters of an exception's message that are kept
 
 _IN_COLLECTIVE = re.compile(
@@ -41,6 +43,8 @@ class _Rank:
     texts: list[tuple[Raised | Fatal | Heartbeat, Named]] = field(default_factory=list)
     codes: list[tuple[int, Event, Named]] = field(default_factory=list)
     kernel: list[KernelKill] = field(default_factory=list)
+    timer: Expired | None = None
+    late: str = ""  #: a clause: what had failed long before the launcher's summary says that this one ended
     pid: int | None = None
     local: int | None = None
     host: str | None = None
@@ -61,6 +65,7 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     closed = {(attempts.of(event), event.pid): event.line for event in events if isinstance(event, Closed)}
     ending = {attempts.of(event) for event in events if _from_outside(event)}
     adopted = _adopted(events, resolver)
+    late = _late(events)
     ranks: dict[tuple[int, int], _Rank] = defaultdict(_Rank)
     unplaced: list[ProcessEnd] = []
     for event in events:
@@ -73,6 +78,7 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
                 unplaced += [end for end in _story(NO_RANK, key[0], alone, closed, ending) if end.attempt == attempts.current]
             else:
                 _gather(ranks[key], part, named)
+                ranks[key].late = late.get(id(event), ranks[key].late)
     unplaced += _closed_ends(events, resolver, {about.pid for about in ranks.values()})
     made = [
         end
@@ -84,6 +90,34 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
         tuple(unplaced),
         tuple(end for end in made if end.attempt != attempts.current),
     )
+
+
+def _late(events: Sequence[Event]) -> dict[int, str]:
+    """Entries of a launcher's summary that are much later than its first one, by ``id``, with a clause that says so.
+
+    torchelastic waits 30 s for processes that it ended by SIGTERM, ends the others by SIGKILL, and writes them down then.
+    """
+    found: dict[int, list[tuple[datetime, SummaryEntry]]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, SummaryEntry) and event.time is not None and (at := _time(event.time)) is not None:
+            found[event.line.source].append((at, event))
+    late = {}
+    for entries in found.values():
+        first, earliest = min(entries, key=lambda one: one[0])
+        for at, event in entries:
+            seconds = int((at - first).total_seconds())
+            if seconds >= _LATE and event.code is not None and event.code < 0:
+                who = f"rank {earliest.rank}" if earliest.rank is not None else "another process"
+                late[id(event)] = f"the launcher wrote it down {seconds} s after {who}'s end, and ends the others then"
+    return late
+
+
+def _time(text: str) -> datetime | None:
+    """The time of a summary's entry, in whole seconds of the agent's clock."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d_%H:%M:%S")
+    except ValueError:
+        return None
 
 
 def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
@@ -143,7 +177,7 @@ def _parts(event: Event, resolver: Resolver, quoted: Mapping[int, Named]) -> Ite
     if isinstance(event, Raised) and event.of_rank is not None:
         if event.of_rank in quoted and resolver.attempts.of(event) == resolver.attempts.current:
             yield quoted[event.of_rank], event
-    elif isinstance(event, (Raised, Fatal)) or (isinstance(event, Heartbeat) and event.killed):
+    elif isinstance(event, (Raised, Fatal, Expired)) or (isinstance(event, Heartbeat) and event.killed):
         yield resolver.of(event), event
     elif isinstance(event, ChildFailed):
         named = resolver.of_local(event.local, event.line.source)
@@ -166,6 +200,9 @@ def _summary_rank(event: SummaryEntry, resolver: Resolver) -> Named:
 def _gather(about: _Rank, event: Event, named: Named) -> None:
     if isinstance(event, (Raised, Fatal, Heartbeat)):
         about.texts.append((event, named))
+        return
+    if isinstance(event, Expired):
+        about.timer = event
         return
     if isinstance(event, KernelKill):
         about.kernel.append(event)
@@ -211,6 +248,7 @@ def _story(
         )
     elif codes and all(end.beside for end in ends):
         ends.append(_from_code(rank, codes[0], extra))
+    ends = [_in_order(end, about) for end in ends]
     shut = closed.get((attempt, about.pid)) if about.pid is not None else None
     if shut is not None:
         ends = [_shut_down(end, shut) for end in ends]
@@ -224,6 +262,16 @@ def _story(
         ends = [end if _of_device(end) else _following(end, why, again=end.kind is EndKind.SIGNAL) for end in ends]
     code = codes[0][0] if codes else None
     return [replace(end, code=code, pid=about.pid, local_rank=about.local, host=about.host, attempt=attempt) for end in ends]
+
+
+def _in_order(end: ProcessEnd, about: _Rank) -> ProcessEnd:
+    """A signal or an exit code, marked where something of the rank's own or of its launcher shows that it follows."""
+    if about.late and end.kind is EndKind.SIGNAL:
+        return _following(end, about.late)
+    if about.timer is not None and end.kind is EndKind.EXIT_CODE and end.code == 1:
+        why = f"its own timer (faulthandler) met its limit of {about.timer.after}, for it stood still, and may end it"
+        return replace(_following(end, why), lines=(*end.lines, about.timer.line))
+    return end
 
 
 def _distinct(ends: list[ProcessEnd]) -> list[ProcessEnd]:

@@ -134,6 +134,13 @@ class Fatal(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Expired(Event):
+    """ "Timeout (0:05:00)!": the timer of Python's faulthandler, which may end its process with exit code 1."""
+
+    after: str = ""  #: "0:05:00"
+
+
+@dataclass(frozen=True, slots=True)
 class ChildFailed(Event):
     """torchelastic: ``failed (exitcode: -9) local_rank: 3 (pid: 812917)``; ends one attempt of its agent."""
 

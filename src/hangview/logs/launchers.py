@@ -1,4 +1,4 @@
-"""Lines of those who start and end processes: torchelastic, Slurm, MPI, DeepSpeed, Ray, and the kernel."""
+"""Lines of those who start and end processes: torchelastic, Slurm, MPI, DeepSpeed, Ray, the kernel, a process's own timer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import ChildFailed, Closed, Event, Hidden, KernelKill, Raised, Said, SummaryEntry, TaskEnd
+from hangview.logs.events import ChildFailed, Closed, Event, Expired, Hidden, KernelKill, Raised, Said, SummaryEntry, TaskEnd
 from hangview.logs.lines import NOBODY
 from hangview.logs.tracebacks import TRACEBACK, TracebackBuilder
 from hangview.text import parse_ranks
@@ -23,6 +23,7 @@ _DEEPSPEED = re.compile(r"Process (?P<pid>\d+) exits with return code = (?P<code
 _LIGHTNING = re.compile(r"\[rank: (?P<rank>\d+)\] Child process with PID (?P<pid>\d+) terminated with code (?P<code>-?\d+)")
 _KERNEL = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)")
 _OOM_EVENT = re.compile(r"oom-kill:constraint=.*task=(?P<name>[^,]*),pid=(?P<pid>\d+)")
+_TIMER = re.compile(r"\s*Timeout \((?P<after>\d+:\d\d:\d\d(?:\.\d+)?)\)!\s*$")
 _REPEATED = re.compile(r"\[repeated (?P<count>\d+)x across cluster\]")
 _CANCELLED = re.compile(
     r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED|srun: (?:Terminating|Job step aborted|forcing job termination)"
@@ -69,6 +70,8 @@ class Launchers:
             return [SummaryEntry(NOBODY, line, at, code=int(found["code"]), pid=int(found["pid"]))]
         if (found := _KERNEL.search(text) or _OOM_EVENT.search(text)) is not None:
             return [KernelKill(who, line, at, int(found["pid"]), found["name"])]
+        if (found := _TIMER.match(text)) is not None:
+            return [Expired(who, line, at, found["after"])]
         if "will restart worker group" in text:
             return [Said(who, line, at, "restart", text.strip())]
         return []

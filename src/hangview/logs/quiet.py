@@ -6,20 +6,22 @@ told to: it counts as where to look first only where it was the first to go, and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Left, SummaryEntry
 from hangview.logs.evidence import EndKind, ProcessEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from hangview.logs.events import Event
-    from hangview.logs.evidence import LogEvidence, LogLine
+    from hangview.logs.evidence import GroupByLog, LogEvidence, LogLine
     from hangview.logs.resolve import Resolver
 
 #: Exit codes after SIGABRT, as torchelastic and shells give them.
 _ABORTED = (-6, 134)
+_BY_SIGNAL = frozenset({EndKind.SIGNAL, EndKind.FATAL})
 _KINDS = frozenset({EndKind.EXIT_CODE, EndKind.LEFT})
 
 
@@ -63,6 +65,20 @@ def first_to_go(evidence: LogEvidence, end: ProcessEnd) -> bool:
         return False
     timed = [row.line for row in (*evidence.groups, *evidence.unplaced) if row.timed_out and row.rank != end.rank]
     return bool(timed) and all(_before(end.line, line) for line in timed)
+
+
+def after_time_outs(ends: Iterable[ProcessEnd], rows: Sequence[GroupByLog]) -> tuple[ProcessEnd, ...]:
+    """Ends, those by a signal marked where a line of a time-out was printed before: its job was being torn down already, and
+    until then the process had lived. What it raised by itself may be why it was late, and so may a lack of memory."""
+    timed = [row.line for row in rows if row.timed_out]
+    return tuple(_torn_down(end, timed) for end in ends)
+
+
+def _torn_down(end: ProcessEnd, timed: Sequence[LogLine]) -> ProcessEnd:
+    if end.kind not in _BY_SIGNAL or end.follower or not any(_before(line, end.line) for line in timed):
+        return end
+    why = "others had timed out before, and it had lived until then"
+    return replace(end, follower=True, why_follower=why, before_communication=False)
 
 
 def _sent(end: ProcessEnd) -> bool:

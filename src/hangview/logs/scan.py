@@ -55,7 +55,7 @@ _MARKS = (
     r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
     r"|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster"
     r"|restart worker|Process \d|Thread |for thread|NCCL error|ECC |GPU Hang|launch failure|memory access"
-    r"|before program exit|NOT been destroyed|used by this process"
+    r"|before program exit|Timeout \(\d|NOT been destroyed|used by this process"
     r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"
     r"|Logging error|NCCL WARN|To our best knowledge|collective #\d"
     r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
