@@ -115,6 +115,7 @@ class Raised(Event):
     lived: str = ""  #: a clause: why its process is known to have gone on for long
     no_end: str = ""  #: a clause: why it is no end of a process, whatever came after it
     of_rank: int | None = None  #: "(RANK 3)" behind the opening line: of that rank of the group, quoted by the process
+    logger: str = ""  #: who wrote the line in front of it; "" where that is not known
     by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 

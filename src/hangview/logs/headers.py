@@ -8,6 +8,7 @@ no consequence at all; it shows neither that its process is over nor that its ma
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,11 +59,49 @@ _LOGGED = re.compile(
     r"\b(?:ERROR|CRITICAL|FATAL|EXCEPTION)\b"
     r"|\bWARN(?:ING)?\b.*\b(?i:fail(?:ed|ure|s)?|error|exception|raised|caught|retry(?:ing)?|attempt|could not|cannot|unable)\b"
 )
+#: A logger's line says by its level that a logger wrote it, and by these words that its program goes on from what it logs.
+_LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|EXCEPTION)"
+_HAS_LEVEL = re.compile(rf"\b{_LEVEL}\b")
+_GOES_ON = re.compile(
+    r"\bretry(?:ing)?\b|\bwill (?:be )?retr(?:y|ied)\b|\b(?:trying|try) again\b|\bskipp(?:ing|ed)\b|\bcontinuing\b"
+    r"|\bignor(?:ing|ed)\b|\bfalling back\b|\battempt (?P<number>\d{1,4})(?:/| of )(?P<most>\d{1,4})\b",
+    re.IGNORECASE,
+)
+#: Words that take it back, and those of a program that ends.
+_ENDS = re.compile(
+    r"\b(?:giving|gave|give) up\b|\bno (?:more |further )?(?:retry|retries|attempts)\b|\b(?:exhausted|exceeded)\b"
+    r"|\bmax(?:imum)?\b.*\b(?:retries|attempts)\b|\b(?:after|all) \d+ (?:retries|attempts)\b"
+    r"|\b(?:not|n't|cannot|without|unable to|instead of|last|final)\b.*\b(?:retry|continu|skip|ignor|attempt)"
+    r"|\babort|\bexiting\b|\bshutting down\b|\bstopping\b|\bterminat|\bfatal\b|\bCRITICAL\b",
+    re.IGNORECASE,
+)
+_SUCCEEDED = re.compile(
+    r"\bsucce(?:ss(?:ful(?:ly)?)?|eded|eds)\b|\brecovered\b"
+    r"|\bon (?:attempt|retry|try) #?\d+\b|\bafter \d+ (?:retry|retries|attempts?)\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(r"\bfail|\berror\b|\bnot\b|\b(?:giving|gave) up\b|\bun(?:able|successful)", re.IGNORECASE)
+#: Who wrote a line: "INFO reader: …", "INFO:reader:…", "[reader][INFO] - …", "reader - INFO - …".
+_LOGGERS = (
+    re.compile(rf"\b{_LEVEL}\b[\]\s:|-]{{1,4}}\[?(?P<name>[A-Za-z_][\w.]*)\]?\s*(?::|-|\|)"),
+    re.compile(rf"(?P<name>[A-Za-z_][\w.]*)\]?[\s:|\[-]{{1,4}}{_LEVEL}\b"),
+)
 #: Lines that may lie between a header and its traceback, of others or empty.
 _BETWEEN = 2
 _BETWEEN_LABELLED = 50
 #: Characters of a line that are kept for what may follow it.
 _KEPT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The line in front of a traceback: why the traceback is no end, the line's own number if a logger wrote it because of it,
+    what says that its program goes on if the traceback did not go through all of it, and the logger's name."""
+
+    no_end: str = ""
+    begun: int | None = None
+    handled: str = ""
+    logger: str = ""
 
 
 class LastLines:
@@ -75,12 +114,13 @@ class LastLines:
         if piece.text.strip():
             self._lines[process] = (piece.number, piece.text[:_KEPT])
 
-    def before(self, process: Hashable, first: Piece) -> tuple[str, int | None]:
-        """What the line in front of a traceback says: why it is no end, and its own number if a logger wrote it."""
+    def before(self, process: Hashable, first: Piece) -> Before:
+        """What the line in front of a traceback says of it."""
         number, text = self._lines.get(process, (0, ""))
         if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
-            return "", None
-        return no_end(text), number if _LOGGED.search(text) is not None else None
+            return Before()
+        begun = number if _LOGGED.search(text) is not None else None
+        return Before(no_end(text), begun, handled(text), logger(text))
 
 
 def no_end(before: str) -> str:
@@ -89,6 +129,24 @@ def no_end(before: str) -> str:
         if (found := pattern.search(before)) is not None:
             return why.format(found[1])
     return ""
+
+
+def handled(before: str) -> str:
+    """Why a program that logged a traceback behind this line went on, in a clause; "" where the line does not say so."""
+    found = _GOES_ON.search(before) if _HAS_LEVEL.search(before) is not None and _ENDS.search(before) is None else None
+    if found is None or (found["number"] is not None and int(found["number"]) >= int(found["most"])):
+        return ""
+    return f'it was handled, by the line before it ("{found[0].strip()}")'
+
+
+def logger(line: str) -> str:
+    """The name of the logger that wrote a line; "" where that is not known."""
+    return next((found["name"] for shape in _LOGGERS if (found := shape.search(line)) is not None), "")
+
+
+def succeeded(line: str) -> bool:
+    """Whether a line of the same logger says that what had failed went well in the end."""
+    return _SUCCEEDED.search(line) is not None and _FAILED.search(line) is None
 
 
 def is_a_rank(frames: Sequence[StackFrame]) -> bool:

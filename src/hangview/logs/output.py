@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from itertools import islice
 
+from hangview.logs.headers import logger, succeeded
+
 _GOES_ON = re.compile(r"\bINFO\b|\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
 #: A process that begins: after an exception in the same file it is that of a new start.
 _BEGINS = re.compile(
@@ -65,6 +67,12 @@ class Output:
             if on or (cut and high >= self._steps[cut - 1][1] + _AHEAD):
                 return lines, f"steps up to {high:,} follow it"
         return lines, f"{lines:,} ordinary lines follow it" if lines >= _LINES else ""
+
+    def recovered(self, number: int, name: str) -> str:
+        """A clause if one of the next ordinary lines of the logger of this name says that it went well in the end, else ""."""
+        place = bisect_right(self._numbers, number)
+        own = (text for text in islice(self._texts, place, place + _LINES) if name in text and logger(text) == name)
+        return "the same logger tells afterwards that it went well" if any(succeeded(text) for text in own) else ""
 
     def _counted(self) -> list[tuple[int, int, int, int]]:
         """Of each line that counts steps its number, its step, and the lowest and the highest step from it on."""

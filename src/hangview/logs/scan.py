@@ -260,8 +260,7 @@ class _Scanner:
         """Opens a builder when the line starts a block."""
         text, who = piece.text, piece.who
         if TRACEBACK in text:
-            no_end, begun = self._before.before(key, piece)
-            self._open[key] = (TracebackBuilder(piece, no_end=no_end, begun=begun), who)
+            self._open[key] = (TracebackBuilder(piece, self._before.before(key, piece)), who)
             self._all = max(self._all, _ALL_INSIDE)
             return True
         stack = stack_start(piece, self._pid)
@@ -311,13 +310,14 @@ class _Scanner:
         elif builder.links:
             kind, message, text, frames, last = builder.links[0]
             later = builder.links[-1][0] if len(builder.links) > 1 else None
-            no_end = "" if headers.is_a_rank(frames) else builder.no_end or headers.no_main(frames)
-            self._add_raised(
-                Raised(
-                    who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
-                    no_end=no_end, of_rank=builder.of_rank, by_raise=builder.by_raise[0], begun=builder.begun,
-                )
+            raised = Raised(
+                who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
+                of_rank=builder.of_rank, logger=builder.before.logger, by_raise=builder.by_raise[0], begun=builder.begun,
             )  # fmt: skip
+            if not headers.is_a_rank(frames):
+                handled = "" if raised.to_the_end else builder.before.handled
+                raised = replace(raised, no_end=builder.before.no_end or headers.no_main(frames) or handled)
+            self._add_raised(raised)
             self._all = max(self._all, _ALL_AFTER)
 
     def _add_raised(self, event: Raised) -> None:
@@ -387,11 +387,15 @@ class _Scanner:
         if isinstance(event, Raised) and event.line.printed.own is None and event.begun is not None and not event.to_the_end:
             begun = self.timeline.of(event.begun)  # a logger's traceback has its time in front
             event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
-        after = [said.after(number) for key, said in self._output.items() if single or key == own]
+        own_output = [said for key, said in self._output.items() if single or key == own]
+        after = [said.after(number) for said in own_output]
         went_on = any(lines for lines, _ in after)
         if isinstance(event, Left):
             return replace(event, went_on=went_on)
-        return replace(event, went_on=went_on, lived=next((why for _, why in after if why), ""))
+        lived = next((why for _, why in after if why), "")
+        if not lived and event.logger and not event.to_the_end:
+            lived = next((why for said in own_output if (why := said.recovered(number, event.logger))), "")
+        return replace(event, went_on=went_on, lived=lived)
 
     def _at(self, line: LogLine, *, single: bool) -> LogLine:
         """A line with its time. In a log of many processes the next line's time says nothing: the parts may be of one each."""

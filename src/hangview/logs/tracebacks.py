@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hangview.logs.headers import Before
 from hangview.logs.output import goes_on
 from hangview.schema import StackFrame
 
@@ -30,14 +31,13 @@ _FRAMES = 120
 class TracebackBuilder:
     """One traceback with its chain: the first exception of the chain is the one that began it."""
 
-    def __init__(self, first: Piece, *, no_end: str = "", begun: int | None = None) -> None:
-        """``no_end`` and ``begun``: what the line before it says, see :class:`hangview.logs.events.Raised`."""
+    def __init__(self, first: Piece, before: Before = Before()) -> None:  # noqa: B008 - immutable
         self.first = first
         self.last = first
-        self.no_end = no_end
+        self.before = before
         quoted = _OF_RANK.search(first.text)
         self.of_rank = None if quoted is None else int(quoted["rank"])
-        self.begun = first.number if begun is None else begun
+        self.begun = first.number if before.begun is None else before.begun
         self.frames: list[StackFrame] = []
         self.links: list[tuple[str, str, str, tuple[StackFrame, ...], Piece]] = []
         self.by_raise: list[bool] = []  # of each link, whether the line that raised it is a raise statement

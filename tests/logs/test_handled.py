@@ -1,0 +1,92 @@
+"""Errors that were handled, by the logger's own words; and what stays named beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hangview.incident import Kind
+from hangview.logs import conclude, leads_of
+from hangview.logs.headers import handled, logger, succeeded
+from tests.engine.support import alike, look, lost
+from tests.logs.support import caught, read_text
+
+WAITS = caught(0, 42) + caught(1, 42)
+#: As a logger prints it: from the frame that caught it on. The second is what nobody caught: it went through the whole program.
+LOGGED = 'Traceback (most recent call last):\n  File "/job/reader.py", line 61, in read\n    f()\nOSError: shard_17\n'
+UNCAUGHT = LOGGED.replace('  File "/job/reader', '  File "/job/train.py", line 9, in <module>\n    main()\n  File "/job/reader')
+GOES_ON = [
+    "2026-06-26 05:04:30,100 WARNING reader: read of shard_17 failed (attempt 1/5), retrying in 2 s\n",
+    "2026-06-26 05:04:30,100 ERROR reader: attempt 4 of 5 failed\n",
+    "WARNING:reader:skipping corrupt sample 8123, continuing\n",
+    "[2026-06-26 05:04:30][reader][ERROR] - bad record, ignored\n",
+    "ERROR reader: upload failed, will retry\n",
+    "INFO reader: cache unreadable, falling back to the network\n",
+]
+#: No word of a logger that goes on, or one that takes it back.
+ENDS = [
+    "2026-06-26 05:04:30,100 ERROR reader: read of shard_17 failed (attempt 5/5)\n",
+    "ERROR reader: retrying failed 5 times, giving up\n",
+    "ERROR reader: retries exhausted, was retrying shard_17\n",
+    "ERROR reader: cannot continue, skipping is not allowed\n",
+    "ERROR reader: not retrying\n",
+    "ERROR trainer: stopping, ignoring what is left\n",
+    "CRITICAL reader: skipping shard_17\n",
+    "ERROR reader: read of shard_17 failed\n",
+    "retrying in 2 s\n",  # of no logger
+    "",
+]
+
+
+@pytest.mark.parametrize("before", GOES_ON)
+def test_what_a_logger_says_to_have_been_handled_names_nobody_and_is_told(tmp_path, before):
+    told = read_text(tmp_path, job_log=WAITS, rank_2_log=before + LOGGED, rank_3_log="")
+    assert (told.ends, [end.type for end in told.handled]) == ((), ["OSError"])
+    found = conclude(told)
+    assert (leads_of(found), [one.kind for one in found]) == ((), [Kind.NOT_OBSERVED])
+    incident = look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=read_text(tmp_path, rank_2_log=before + LOGGED))
+    assert incident.leads == ()
+    assert any("it was handled, by the line before it" in line.text for line in incident.findings[0].evidence)
+
+
+@pytest.mark.parametrize("before", ENDS)
+def test_without_such_words_it_names_its_rank(tmp_path, before):
+    told = read_text(tmp_path, job_log=WAITS, rank_2_log=before + LOGGED, rank_3_log="")
+    assert leads_of(conclude(told)) == (2,)
+    told = read_text(tmp_path, rank_2_log=before + LOGGED)
+    assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == (2,)
+
+
+@pytest.mark.parametrize("before", GOES_ON)
+def test_what_nobody_caught_names_its_rank_whatever_was_logged_before(tmp_path, before):
+    """The line may be hours older: nothing else was printed since. A later error than the handled one counts, too."""
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=before + UNCAUGHT))) == (2,)
+    both = before + LOGGED + UNCAUGHT
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=both))) == (2,)
+
+
+HEAD = "2026-06-26 05:04:30,100 ERROR reader: read of shard_17 failed\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "leads"),
+    [
+        ("2026-06-26 05:04:33,100 INFO reader: shard_17 read on attempt 2\n", ()),
+        ("2026-06-26 05:04:33,100 INFO reader: recovered\n", ()),
+        ("2026-06-26 05:04:33,100 INFO writer: saved successfully\n", (2,)),  # another logger: an emergency checkpoint, say
+        ("2026-06-26 05:04:33,100 INFO reader: closing\n", (2,)),
+        ("2026-06-26 05:04:33,100 INFO reader: failed on attempt 2\n", (2,)),
+        ("", (2,)),
+    ],
+)
+def test_a_line_of_the_same_logger_that_tells_of_success_shows_that_it_was_handled(tmp_path, after, leads):
+    told = read_text(tmp_path, job_log=WAITS, rank_2_log=HEAD + LOGGED + after, rank_3_log="")
+    assert leads_of(conclude(told)) == leads
+    told = read_text(tmp_path, rank_2_log=HEAD + LOGGED + after)
+    assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == leads
+
+
+def test_who_wrote_a_line():
+    lines = ["05:04:30 INFO reader: x", "INFO:a.reader:x", "[05:04:30][reader][INFO] - x", "05:04:30 - reader - INFO - x"]
+    assert [logger(line) for line in lines] == ["reader", "a.reader", "reader", "reader"]
+    assert logger("step 300 done") == ""
+    assert (handled(""), succeeded("")) == ("", False)
