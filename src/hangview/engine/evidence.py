@@ -46,6 +46,8 @@ _UNRECORDED = "an unrecorded place"
 
 #: So many ranks get a line each; more are folded into one that names an example.
 _EACH = 8
+#: So many files are named in one line.
+_FILES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +233,19 @@ class Telling:
         return ", ".join(f"{word} ({self.ranks(rs)})" for word, rs in sorted(by_word.items()))
 
     def lag(self, ranks: Sequence[int], place: Place) -> Evidence:
+        """A call that is not over on these ranks although others completed it, with the files of all of them."""
         window = self.window(place, ranks[0])
         done = window.last_done if window else None
         where = self.groups[place[0]].label
-        return Evidence(
-            f"{self.ranks(ranks)}: {place[2]} of {where} is not over here although others completed it"
-            + (f" (last completed {done})" if done is not None and done < place[2] else ""),
-            window.source if window else None,
-        )
+        text = f"{self.ranks(ranks)}: {place[2]} of {where} is not over here although others completed it"
+        if done is not None and done < place[2]:
+            text += f" (last completed {done})"
+        told = [found.source for rank in ranks if (found := self.window(place, rank)) is not None and found.source is not None]
+        files = [self.records.sources[source].path for source in told]
+        if len(files) > 1:
+            more = f" and {count(len(files) - _FILES, 'more file')}" if len(files) > _FILES else ""
+            text += f" ({', '.join(files[:_FILES])}{more})"
+        return Evidence(text, window.source if window else None)
 
     def order(self, ranks: Sequence[int], places: Iterable[Place]) -> tuple[Evidence, ...]:
         """The order in which each rank issued its open calls."""

@@ -178,17 +178,17 @@ def _absence(
         f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.",
         *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
     ]
+    late = _late(case, ranks) if role is Role.LEAD else []
     if role is Role.LEAD:
         if set(ranks) <= {source.rank for source in case.records.sources if source.usable}:
             own = any(case.graph.ends.get(r) for r in ranks)
             steps.append(
                 f"{who}: {_OWN_OVER if own else _NONE_OPEN}: by that {agrees(who, 'it waits', 'they wait')} for nobody."
             )
-        lag = [p for r in ranks for p in case.graph.lagging.get(r, ())]
-        if lag:
-            note = tell.lag(ranks, lag[0])
+        if late:
+            note = tell.lag(late, case.graph.lagging[late[0]][0])
             evidence.append(note)
-            steps.append(note.text)
+            steps.append(f"{note.text}.")
         behind = sorted(case.graph.behind(ranks) - set(waiters))
         if behind:
             steps.append(f"Through these, {len(behind)} more ranks wait: {fold_ranks(behind)}.")
@@ -205,5 +205,20 @@ def _absence(
         kept += (f"that the job stands still: {wait} had waited {waited / 1e9:.1f} s at most when the dumps were written",)
     return Finding(
         kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.HOST, summary, tuple(evidence),
-        compare_first(kind, who), kept, tuple(steps),
+        _first(case, tell, compare_first(kind, who), late), kept, tuple(steps),
     )  # fmt: skip
+
+
+def _late(case: Case, ranks: Sequence[int]) -> list[int]:
+    """Those of the ranks on which one earlier call is not over although others completed it."""
+    places = [case.graph.lagging[rank][0] for rank in ranks if case.graph.lagging.get(rank)]
+    return [rank for rank in ranks if places and places[0] in case.graph.lagging.get(rank, ())]
+
+
+def _first(case: Case, tell: Telling, first: str, late: Sequence[int]) -> str:
+    """What to compare first, and what else where a rank may have stopped because its own earlier call is not over."""
+    if not late:
+        return first
+    device = compare_first(Kind.PARTLY_COMPLETED, tell.ranks(late), on_device=_on_device(case))
+    also = " Also" if first.endswith("?") else "; also"
+    return f"{first}{also}, as to the earlier call that others completed: {device}"

@@ -9,7 +9,7 @@ from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, other_apis, quietly
 from hangview.engine.waits import Arrow, Edge, End, Place
-from hangview.engine.words import compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         waiters, on = sorted({e.rank for e in edges}), sorted({e.on for e in edges})
         ends = _leads_behind(case, on, odd)
         end = f" (in the end for {tell.ranks(ends)})" if ends and ends != on else ""
-        tail = f", which {'wait' if len(on) > 1 else 'waits'} too{end}"
+        tail = _too(case, tell, on) + end
         side = Side.HOST if any(e.arrow is Arrow.HOST for e in edges) else Side.DEVICE
         verb = "wait" if len(waiters) > 1 else "waits"
         out.append(
@@ -99,6 +99,14 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
             )
         )  # fmt: skip
     return out
+
+
+def _too(case: Case, tell: Telling, on: Sequence[int]) -> str:
+    """Who of those that are waited for waits too: not those that are to be looked at first."""
+    held = [r for r in on if case.graph.edges.get(r) or any(e is not End.LAG for e in case.graph.ends.get(r, {}).values())]
+    if len(held) < len(on):
+        return f", of which {tell.ranks(held)} {agrees(tell.ranks(held), 'waits', 'wait')} too" if held else ""
+    return f", which {'wait' if len(on) > 1 else 'waits'} too"
 
 
 def _odd_ones(case: Case) -> dict[int, frozenset[int]]:

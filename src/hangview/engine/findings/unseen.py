@@ -51,7 +51,7 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
         told.add(place)
         group, op, who = case.groups[place[0]], tell.op_at(case.stalls, place), tell.ranks(ranks)
         verb = "wait" if len(waiters) > 1 else "waits"
-        call = f"{op} {place[2]} of {group.label}"
+        call = tell.call(case.stalls, place)
         why = tell.reasons(place, ranks)
         usual = _usual(case, ranks)
         out.append(
@@ -86,7 +86,8 @@ def _elsewhere(
     return Finding(
         Kind.WAITING, Role.WAITING, tuple(waiters), tuple(sorted(ranks)), place[0], place[1], place[2],
         tell.op_at(case.stalls, place), Side.UNKNOWN,
-        f"{tell.ranks(waiters)} {'wait' if len(waiters) > 1 else 'waits'} in {call} for {who}, of which nothing tells",
+        f"{tell.ranks(waiters)} {'wait' if len(waiters) > 1 else 'waits'} in {call}; "
+        f"whether {who} requested it is not observed: {tell.reasons(place, ranks)}",
         (), compare_first(Kind.WAITING, ""), not_concluded(Kind.WAITING, ""),
     )  # fmt: skip
 
