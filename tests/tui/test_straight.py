@@ -97,6 +97,21 @@ async def test_a_step_of_the_cursor_does_not_go_through_the_queues(monkeypatch):
         assert forwarded == []
 
 
+async def test_a_step_of_the_cursor_is_drawn_before_the_next_event(monkeypatch):
+    """Grid and status line at once; of keys that wait in a row only the last one's."""
+    async with showing(eight_in_five_groups()) as (app, pilot):
+        drawn: list[set[Widget]] = []
+        monkeypatch.setattr(type(app.screen), "_compositor_refresh", lambda self: drawn.append(set(self._dirty_widgets)))
+        await app.on_event(Key("h", "h"))
+        assert len(drawn) == 1
+        assert {app.main.grid, app.main.prose("status")} <= drawn[0]
+        monkeypatch.setattr(type(app._ahead), "more", True)
+        await app.on_event(Key("h", "h"))
+        assert len(drawn) == 1
+        monkeypatch.undo()
+        await pilot.pause()
+
+
 async def test_the_first_key_after_the_terminal_lost_the_focus_brings_it_back():
     """Where no report of the focus' return came."""
     async with showing(eight_in_five_groups()) as (app, pilot):

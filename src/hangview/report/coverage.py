@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind
 from hangview.log_sources import is_mute
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, escape, fold_ranks, moment, name_ranks
@@ -180,11 +179,9 @@ def several_files(incident: Incident) -> dict[int, int]:
 
 
 def no_hang(incident: Incident) -> str:
-    """What is said where no hang was seen: without a claim about what was not recorded, or is not over."""
+    """What is said where no hang was seen: without a claim about what was not recorded."""
     if incident.coverage.unrecorded:
         return "these files show no hang in what is recorded"
-    if still_open(incident):
-        return "these files show no hang, only calls that are not over yet, as in a job that still runs"
     return "these files show no hang"
 
 
@@ -193,11 +190,6 @@ def after_no_hang(incident: Incident) -> str:
     newest = next((attempt.newest_ns for attempt in incident.records.attempts if attempt.current), None)
     of = f"newest record {moment(newest)}: " if newest else ""
     return f"{of}if the job hung later, collect dumps again; if then, no record shows it: see the stacks of its processes"
-
-
-def still_open(incident: Incident) -> bool:
-    """Whether a finding is about a call that is not over."""
-    return any(finding.kind in (Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED) for finding in incident.findings)
 
 
 def coverage_lines(incident: Incident) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from hangview.tui.colours import THEMES, variables
 from hangview.tui.ending import Ending
 from hangview.tui.live import LiveKeys
 from hangview.tui.main.paned import PanedScreen
+from hangview.tui.painting import paint_now
 from hangview.tui.saying import Saying
 from hangview.tui.straight import heard_on_the_way
 from hangview.tui.thrift import Shown
@@ -140,8 +141,11 @@ class BaseApp(App[int], inherit_bindings=False):
         straight = isinstance(event, Key) and self.app_focus and self.screen.maximized is None
         if not straight or isinstance(event, Paste) or heard_on_the_way(target, event):
             await super().on_event(event)
-        elif not await self._check_bindings(event.key, priority=True):
+            return
+        if not await self._check_bindings(event.key, priority=True):
             await self._check_bindings(event.key)
+        if not self._ahead.more and self._message_queue.empty():  # of keys that come in a row the last one is drawn at once
+            paint_now(self.screen)
 
     def _is_key_of(self, name: str, event: Key | Paste) -> bool:
         return isinstance(event, Key) and event.key in self.live.of(all_actions()[name])

@@ -1,8 +1,9 @@
-"""Of what is on the screen, only widgets that have changed are drawn again, and of these no more lines than that takes.
+"""Of what is on the screen, only widgets that have changed are drawn again, no more lines than that takes, and at once.
 
 textual draws every widget between the uppermost and the lowest change: a step of the cursor changes two lines of the grid and
-the status line at the bottom, and all panes would be drawn for it, whole. textual has no public place for this; its version is
-pinned, and ``tests/tui/test_painting.py`` compares what is drawn with what textual would have drawn.
+the status line at the bottom, and all panes would be drawn for it, whole. And it draws them when word of the change has gone
+through the queues of the widget and of the screen, and a timer has come round. textual has no public place for this; its
+version is pinned, and ``tests/tui/test_painting.py`` compares what is drawn with what textual would have drawn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual._compositor import ChopsUpdate
+    from textual.screen import Screen
     from textual.strip import Strip
 
 
@@ -49,3 +51,17 @@ class SparingCompositor(Compositor):
             uncovered = tuple(changed for changed in uncovered if not seen.contains_region(changed))
             if not uncovered:
                 return
+
+
+def paint_now(screen: Screen[object]) -> None:
+    """Draw what a key has changed, if that is all there is to do: what is laid out anew is left to textual."""
+    whole = screen._layout_required or screen._scroll_required or screen._repaint_required or screen._recompose_required
+    if whole or not screen.is_current or screen.app._batch_count:
+        return
+    for widget in screen._compositor.visible_widgets:
+        if widget._repaint_required and not widget._layout_required and not widget._scroll_required:
+            widget._repaint_required = False
+            screen._dirty_widgets.add(widget)
+    if screen._dirty_widgets:
+        screen._compositor.update_widgets(screen._dirty_widgets)
+        screen._compositor_refresh()

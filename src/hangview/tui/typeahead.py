@@ -55,6 +55,11 @@ class TypeAhead:
         return self._cancelled is not None
 
     @property
+    def more(self) -> bool:
+        """Whether another key waits for its turn."""
+        return bool(self._waiting)
+
+    @property
     def holds_text(self) -> bool:
         """Whether what is kept begins with more than one character in a row: a text, and no key."""
         return self.holds and len("".join(map(written, list(self._waiting)[:2]))) > 1

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
-from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, producers, several_files, still_open
+from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, producers, several_files
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -185,7 +185,7 @@ def _judged(incident: Incident) -> str:
     lanes = [lane for lane in incident.lanes if lane.judged]
     unjudged = len(incident.lanes) - len(lanes)
     over = ", all that was recorded is over" if incident.coverage.unrecorded else ", all that was requested completed"
-    text = f" · {count(len(lanes), 'lane')} compared{'' if still_open(incident) else over}"
+    text = f" · {count(len(lanes), 'lane')} compared{over}"
     return f"{text} · {count(unjudged, 'lane')} not judged" if unjudged else text
 
 
