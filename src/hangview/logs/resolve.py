@@ -42,6 +42,8 @@ class Resolver:
         self._one_node = world is not None and _one_node(scans, world)
         self._task_is_rank = _task_is_rank(scans)
         self._own = _own_files(scans)
+        self._trees = {scan.tree for scan in scans if scan.path_local is not None}
+        self._shifts = _shifts(scans)
         self._attempts = Attempts(scans)
         self._files = {scan.source: self._file_rank(scan) for scan in scans}
         self._pids = self._pid_table(scans)
@@ -94,14 +96,32 @@ class Resolver:
         )
 
     def _offset(self, scan: LogScan) -> int | None:
-        for key in (("source", scan.source), ("tree", scan.tree), ("all", None)):
+        # What is known of one node says nothing of another one, whose local ranks have a folder of their own.
+        anywhere = [("all", None)] if scan.tree is None or len(self._trees) == 1 else []
+        for key in (("source", scan.source), ("tree", scan.tree), *anywhere):
             if len(self._offsets.get(key, ())) == 1:
                 return next(iter(self._offsets[key]))
         return 0 if self._one_node and not self._offsets.get(("all", None)) else None
 
+    def _shift(self, scan: LogScan) -> int | None:
+        """How far a file's rank is from the number in its name; None where lines show that the number is no world rank."""
+        shifts = self._shifts.get(_folder(scan), [])
+        if len(scan.ranks) == 1 and scan.path_rank is not None:
+            own = scan.ranks[0] - scan.path_rank
+            return 0 if own == 0 else None  # by its lines
+        if not any(shifts) or 0 in shifts:
+            return 0
+        return shifts[0] if len(shifts) > 1 and len(set(shifts)) == 1 else None
+
     def _file_rank(self, scan: LogScan) -> Named:
         if scan.path_rank is not None:
-            return Named(scan.path_rank, "file name")
+            shift = self._shift(scan)
+            if shift == 0:
+                return Named(scan.path_rank, "file name")
+            if shift is not None:
+                return Named(scan.path_rank + shift, f"file name, in a folder whose files hold lines of ranks {shift} higher")
+            if 0 in self._shifts.get(_folder(scan), []):
+                return _UNKNOWN  # of all files there, this one alone holds another rank's lines: it may be of several
         if scan.source in self._own:
             return Named(scan.ranks[0], "every labelled line of the file")
         if scan.path_local is not None and not scan.ranks:
@@ -160,6 +180,20 @@ def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set
         offsets["source", scan.source] |= votes
         offsets["all", None] |= votes
     return offsets
+
+
+def _folder(scan: LogScan) -> str:
+    return scan.shown.replace("\\", "/").rpartition("/")[0]
+
+
+def _shifts(scans: Sequence[LogScan]) -> dict[str, list[int]]:
+    """By folder, how far the rank on the lines of each of its files is from the number in its name: where that is the same for
+    several, and not 0, the names count within a node."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for scan in scans:
+        if scan.path_rank is not None and len(scan.ranks) == 1:
+            found[_folder(scan)].append(scan.ranks[0] - scan.path_rank)
+    return dict(found)
 
 
 def _one_node(scans: Sequence[LogScan], world: int) -> bool:

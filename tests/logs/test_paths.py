@@ -1,0 +1,95 @@
+"""Whose a log is, by its name: world ranks, and numbers that count within a node or a group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hangview.logs import LogFile, conclude, leads_of
+from hangview.logs.paths import told_by_path
+from tests.engine.support import Pg, alike, look, lost
+from tests.logs.support import caught, read_text
+
+RAISED = 'Traceback (most recent call last):\n  File "/job/data.py", line 41, in read\n    f()\nValueError: bad shard\n'
+TWO_NODES = Pg("0", "default_pg", tuple(range(8)))
+
+
+@pytest.mark.parametrize(
+    ("shown", "rank", "local"),
+    [
+        ("rank_3.log", 3, None),
+        ("logs/rank3.err", 3, None),
+        ("nccl_trace_rank_3.log", 3, None),
+        ("worker-rank-3.log", 3, None),
+        ("rank_3/stderr.log", 3, None),
+        ("node_rank_1/rank_7.log", 7, None),
+        ("global_rank_7_local_rank_3.log", 7, None),
+        ("local_rank_3_global_rank_7.log", 7, None),
+        ("nemo_log_globalrank-7_localrank-3.txt", 7, None),
+        ("rank_7_node_rank_1.log", 7, None),
+        ("rank_7_tp_rank_1_pp_rank_0.log", 7, None),
+        ("world_rank=7.log", 7, None),
+        ("node_rank_1.log", None, None),
+        ("noderank1.log", None, None),
+        ("tp_rank_1.log", None, None),
+        ("group_rank_1.log", None, None),
+        ("node1/local_rank_3.log", None, 3),
+        ("rank_1/local_rank_3.log", None, 3),
+        ("node_rank_1_local_rank_3.log", None, 3),
+        ("frank3.log", None, None),
+        ("crank_3.log", None, None),
+    ],
+)
+def test_which_number_of_a_path_is_a_world_rank(shown, rank, local):
+    told = told_by_path(LogFile(0, Path(shown), shown))
+    assert (told.path_rank, told.path_local) == (rank, local)
+
+
+def node(number: int, *ranks: int) -> str:
+    return "".join(caught(rank, 42) for rank in ranks if rank // 4 == number)
+
+
+def test_an_exception_in_a_node_s_console_is_of_nobody(tmp_path):
+    waited = {"node_rank_0_log": node(0, 0, 2, 3), "node_rank_1_log": node(1, 4, 5, 7) + RAISED}
+    found = conclude(read_text(tmp_path, **waited))
+    assert leads_of(found) == ()
+    assert any("whose rank the logs do not give, ended: ValueError" in one.summary for one in found)
+
+
+@pytest.mark.parametrize("name", ["local_rank_{}_log", "rank_{}_log"])
+def test_local_numbers_in_a_node_s_folder_count_from_the_node_s_first_rank(tmp_path, name):
+    logs = {f"node{rank // 4}__{name.format(rank % 4)}": caught(rank, 42) for rank in range(8) if rank not in (3, 7)}
+    logs |= {f"node0__{name.format(3)}": "", f"node1__{name.format(3)}": RAISED}
+    told = read_text(tmp_path, **logs)
+    assert leads_of(conclude(told)) == (7,)
+    others = alike((0, 1, 2, 4, 5, 6), "all_reduce", 42, group=TWO_NODES)
+    assert look(*others, lost(3), lost(7), logs=told).leads == (7,)
+
+
+def test_what_is_known_of_one_node_says_nothing_of_another(tmp_path):
+    """Of the second node no line bears a rank: its local rank 3 may be any."""
+    logs = {f"node0__local_rank_{rank}_log": caught(rank, 42) for rank in range(3)}
+    told = read_text(tmp_path, **logs, node0__local_rank_3_log="", node1__local_rank_3_log=RAISED)
+    assert leads_of(conclude(told)) == ()
+
+
+def test_a_file_that_holds_lines_of_another_rank_is_not_of_the_rank_in_its_name(tmp_path):
+    logs = {f"rank_{rank}_log": caught(rank, 42) for rank in (1, 2)}
+    told = read_text(tmp_path, **logs, rank_0_log=caught(3, 42) + RAISED, rank_4_log="")
+    assert [end.rank for end in told.ends] == []
+    # The other files of the folder agree with their names.
+    told = read_text(tmp_path, **logs, rank_0_log=caught(3, 42), rank_4_log=RAISED)
+    assert leads_of(conclude(told)) == (4,)
+
+
+def test_one_file_alone_does_not_tell_how_a_folder_counts(tmp_path):
+    told = read_text(tmp_path, node1__rank_0_log=caught(4, 42), node1__rank_3_log=RAISED, node0__rank_0_log=caught(0, 42))
+    assert leads_of(conclude(told)) == ()
+
+
+def test_the_plain_names_name_their_rank(tmp_path):
+    logs = {f"rank_{rank}_log": caught(rank, 42) for rank in range(3)}
+    assert leads_of(conclude(read_text(tmp_path, **logs, rank_3_log=RAISED))) == (3,)
+    two = {f"rank_{rank}_{kind}": caught(rank, 42) if kind == "err" else "" for rank in range(3) for kind in ("err", "log")}
+    assert leads_of(conclude(read_text(tmp_path, **two, rank_3_err=RAISED, rank_3_log=""))) == (3,)
