@@ -58,6 +58,7 @@ def test_what_was_declined_is_not_offered_again_unless_it_changes_again(session:
     assert session.changes == ()
     session.update_incident(OTHER)
     assert session.changes == ()
+    assert session.declined
     session.update_incident(replace(eight_in_five_groups(), paths=ONE.paths))
     assert session.changes
 

@@ -105,20 +105,28 @@ class Session:
     @property
     def changes(self) -> tuple[Change, ...]:
         """What the evidence would fill in otherwise, without what was declined already."""
+        return tuple(change for change in self._offers() if change not in self._declined)
+
+    @property
+    def declined(self) -> tuple[Change, ...]:
+        """What was declined and what the evidence would still fill in so: shown again to who asks for it."""
+        return tuple(change for change in self._offers() if change in self._declined)
+
+    def _offers(self) -> tuple[Change, ...]:
         if not self._begun:
             return ()
         if self._offer is None:
-            self._offer = tuple(change for change in offer(self.sheet, self.incident) if change not in self._declined)
+            self._offer = offer(self.sheet, self.incident)
         return self._offer
 
     def accept(self, change: Change) -> None:
+        self._declined.discard(change)
         self._take(self.sheet.accept(change))
         self._offer = None
 
     def decline(self, change: Change) -> None:
-        """Do not offer this change again."""
+        """Do not offer this change again by itself."""
         self._declined.add(change)
-        self._offer = None
 
     # Keeping and saving
 

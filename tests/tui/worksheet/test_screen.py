@@ -448,18 +448,43 @@ async def test_new_evidence_never_touches_what_is_being_typed(tmp_path: Path) ->
         assert "rank 2: no file of rank 2" in rows_of(sheet, "missing")
 
 
-async def test_changes_that_are_unticked_are_left_and_not_offered_again(tmp_path: Path) -> None:
+async def test_changes_that_are_unticked_are_left_and_shown_again_to_who_asks(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         await pilot.press("tab", "x", "escape")
         sheet.update_incident(OTHER)
         await pilot.pause()
-        await pilot.press("c", "a", "enter")
+        offered = len(sheet.session.changes)
+        await pilot.press("c")
+        assert f"{offered} of {offered} ticked" in screen_text(app)
+        await pilot.press("a")
+        assert f"none of {offered} ticked: nothing is taken over" in screen_text(app)
+        await pilot.press("enter")
         await pilot.pause()
         assert on_top(app) is WorksheetScreen
         assert sheet.session.changes == ()
         assert sheet.session.sheet["missing"].prefilled == prefill(INCIDENT)["missing"].prefilled
+        assert f"nothing taken over from the evidence; {offered} left as before: c shows" in said(app)
+        await pilot.press("c")
+        assert on_top(app) is ChangesDialog
+        assert "declined before" in screen_text(app)
+        await pilot.press("a", "enter")
+        await pilot.pause()
+        assert sheet.session.declined == ()
+        assert sheet.session.sheet["missing"].prefilled == prefill(OTHER)["missing"].prefilled
         await pilot.press("c")
         assert "has not changed" in said(app)
+
+
+async def test_a_ticks_all_where_some_are_not(tmp_path: Path) -> None:
+    async with form(tmp_path) as (app, sheet, pilot):
+        await pilot.press("tab", "x", "escape")
+        sheet.update_incident(OTHER)
+        await pilot.pause()
+        offered = len(sheet.session.changes)
+        await pilot.press("c", "space")
+        assert f"{offered - 1} of {offered} ticked" in screen_text(app)
+        await pilot.press("a")
+        assert f"{offered} of {offered} ticked" in screen_text(app)
 
 
 async def test_a_finding_is_sent_before_and_while_the_form_is_shown(tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ DRAFT_ACTIONS = (
 #: The key lines of the question which draft, and of the one whether to delete it.
 DRAFT_FOOTER, DELETE_FOOTER = DRAFT_ACTIONS[:-1], DRAFT_ACTIONS[-1:]
 CHANGE_ACTIONS = (
-    _action("take_ticked", ("enter",), "take over", "take over what is ticked, leave the rest and do not offer it again"),
-    _action("tick_all", ("a",), "all or none", "tick all or none"),
+    _action("take_ticked", ("enter",), "take over", "take over what is ticked, leave the rest"),
+    _action("tick_all", ("a",), "all or none", "tick all; none where all are ticked"),
 )
 
 ACTIONS = (

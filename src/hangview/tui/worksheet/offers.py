@@ -168,8 +168,9 @@ def _when(draft: Draft) -> str:
     return datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
 
 
-class ChangesDialog(Dialog[int]):
-    """Prefilled lines that would be others by now. Answers how many were taken over."""
+class ChangesDialog(Dialog[tuple[int, int]]):
+    """Prefilled lines that would be others by now, all ticked; where there is none, those that were declined, none ticked.
+    Answers how many were taken over, and how many were left."""
 
     BINDINGS: ClassVar[list[BindingType]] = bind(CHANGE_ACTIONS)
     AUTO_FOCUS = "Tick"
@@ -177,11 +178,13 @@ class ChangesDialog(Dialog[int]):
     def __init__(self, session: Session, *, ascii_only: bool, words: ScreenWords = ENGLISH) -> None:
         super().__init__(ascii_only=ascii_only, words=words)
         self._session = session
-        self._changes = session.changes
+        self._again = not session.changes
+        self._changes = session.declined if self._again else session.changes
         self._ticks = [
-            Tick(change.label, checked=True, ascii_only=ascii_only, more=change_lines(change, words))
+            Tick(change.label, checked=not self._again, ascii_only=ascii_only, more=change_lines(change, words))
             for change in self._changes
         ]
+        self._count = Lines(ascii_only=ascii_only, classes="dialog-message")
 
     def compose(self) -> ComposeResult:
         keys = Lines(
@@ -189,7 +192,25 @@ class ChangesDialog(Dialog[int]):
             ascii_only=self.ascii_only,
             classes="dialog-keys",
         )
-        yield self.frame(self.words("changes.title"), VerticalScroll(*self._ticks, can_focus=False), keys, classes="-tall")
+        title = self.words("changes.again" if self._again else "changes.title")
+        yield self.frame(title, VerticalScroll(*self._ticks, can_focus=False), self._count, keys, classes="-tall")
+
+    def on_mount(self) -> None:
+        self._say_count()
+
+    @property
+    def _ticked(self) -> int:
+        return sum(tick.checked for tick in self._ticks)
+
+    def _say_count(self) -> None:
+        """What enter is going to do: that all or none is ticked cannot be seen where there are more lines than rows."""
+        said = self.words("changes.ticked", ticked=f"{self._ticked:,}", total=f"{len(self._ticks):,}")
+        said = said if self._ticked else self.words("changes.none", total=f"{len(self._ticks):,}")
+        self._count.show((line((said, Tone.PLAIN if self._ticked else Tone.LEAD)),))
+
+    def on_tick_changed(self, event: Tick.Changed) -> None:
+        event.stop()
+        self._say_count()
 
     def action_take_ticked(self) -> None:
         for change, tick in zip(self._changes, self._ticks, strict=True):
@@ -197,12 +218,13 @@ class ChangesDialog(Dialog[int]):
                 self._session.accept(change)
             else:
                 self._session.decline(change)
-        self.dismiss(sum(tick.checked for tick in self._ticks))
+        self.dismiss((self._ticked, len(self._ticks) - self._ticked))
 
     def action_tick_all(self) -> None:
-        tick_all = not any(tick.checked for tick in self._ticks)
+        tick_all = self._ticked < len(self._ticks)
         for tick in self._ticks:
             tick.set_checked(tick_all)
+        self._say_count()
 
 
 class PreviewDialog(Dialog[None]):

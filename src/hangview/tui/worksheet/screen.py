@@ -318,14 +318,16 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
         self.app.push_screen(PreviewDialog(to_markdown(self.session.sheet), ascii_only=self._ascii, words=self.words))
 
     def action_changes(self) -> None:
-        if self.session.changes:
+        if self.session.changes or self.session.declined:
             self.app.push_screen(ChangesDialog(self.session, ascii_only=self._ascii, words=self.words), self._took)
         else:
             self.say(self.words("no_changes"))
 
-    def _took(self, number: int | None) -> None:
-        if number is not None:
-            self.say(self.words.count("taken", number))
+    def _took(self, answer: tuple[int, int] | None) -> None:
+        if answer is not None:
+            taken, left = answer
+            said = self.words.count("taken", taken) if taken else self.words("taken.none")
+            self.say(said + (self.words("declined", n=f"{left:,}", key=live_keys(self.app)("sheet_changes")) if left else ""))
             self._keep_now()
         self._show()
 
