@@ -122,6 +122,16 @@ def test_of_a_log_that_two_runs_wrote_to_the_one_of_the_dumps_counts(tmp_path):
     assert (aside.ranks, aside.line.number) == ((3,), 5)
 
 
+def test_whom_lines_of_another_run_name_is_no_rank_of_this_one(tmp_path):
+    other = "".join(signalled("815 09:12:11", 17, 17).replace("rank3]", f"rank{rank}]") for rank in (1, 5, 6))
+    evidence = said(
+        tmp_path, "2025-08-15 09:12:11,120 INFO step 17\n" + other + signalled("1009 09:04:02", 41, 41), name="driver.log"
+    )
+    assert evidence.ranks == (3,)
+    assert [aside.ranks for aside in evidence.aside] == [(1, 5, 6)]
+    assert evidence.silent == (0, 1, 2)
+
+
 def test_what_two_runs_say_in_the_same_words_counts_for_the_last_one(tmp_path):
     lines = "2025-{0} INFO step 0\n" + RAISED
     evidence = said(tmp_path, lines.format("08-15 09:12:11") + lines.format("10-09 08:54:01"))

@@ -141,6 +141,25 @@ def test_a_line_without_a_time_lies_between_those_of_its_neighbours():
     assert str(Printed(None, None, stamp(28))) == f"before {stamp(28).text}"
 
 
+def test_a_date_without_a_year_is_of_the_year_that_its_file_prints():
+    """c10's heads bear none: beside dumps of November an April line alone would be of the next year, 125 days after them."""
+    timeline = Timeline()
+    for number, text in enumerate(["2026-04-02 10:05:11,402 INFO Connected", "[E402 10:20:30.186976752 a.cpp:6] x"], 1):
+        timeline.see(number, text)
+    (own, november) = (timeline.of(2).own, datetime(2026, 11, 28, tzinfo=UTC).timestamp())
+    assert own is not None
+    assert own.moment(november, november) == datetime(2026, 4, 2, 10, 20, 30, tzinfo=UTC).timestamp()
+
+
+def test_the_year_changes_within_a_file():
+    timeline = Timeline()
+    for number, text in enumerate(["2025-12-31 23:50:00 INFO step", "[E101 00:04:00.186976752 a.cpp:6] x"], 1):
+        timeline.see(number, text)
+    own = timeline.of(2).own
+    assert own is not None
+    assert own.days == ((2026, 1, 1),)
+
+
 def test_a_clock_that_is_no_time_of_a_line_is_passed_by():
     timeline = Timeline()
     for number, text in enumerate(["2026-11-28 12:00:00 a", "this took 00:12:00", "Traceback"], 1):

@@ -87,7 +87,7 @@ def test_else_it_is_not_known(tmp_path, texts):
 
 # -- an exception of the past, beside dumps ------------------------------------------------------------------------------
 
-WARNED = "2025-10-09 {} WARNING reader: shard 118 failed, attempt 1 of 5\n" + RAISED
+WARNED = "2025-10-09 {} WARNING reader: shard 118 failed\n" + RAISED
 
 
 def test_an_exception_before_calls_that_others_completed_with_the_rank_was_handled(tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import hangview
-from hangview.report.coverage import mixed_lines, newer_unread
+from hangview.report.coverage import mixed_lines, newer_unread, source_lines
 from tests.dumps.job import HOUR, START, plain, write
+from tests.logs.test_starts import hang
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,3 +43,16 @@ def test_an_older_one_is_not_and_neither_is_one_that_was_read_in_part(tmp_path):
     incident = hangview.load(str(tmp_path))
     assert newer_unread(incident) == ()
     assert mixed_lines(incident)[0].startswith("files of 2 attempts or jobs: attempt 2 alone is shown")
+
+
+def test_logs_that_hold_more_than_one_run_are_said_to(tmp_path):
+    old, new = hang("01:17:21", 42, 3), hang("05:20:01", 120, 2)
+    for rank, text in new.items():
+        (tmp_path / f"rank_{rank}.log").write_text(text)
+    assert not any("another run" in line for line in source_lines(hangview.load(str(tmp_path))))
+    (tmp_path / "rank_0.log").write_text(old[0] + new[0])
+    said = "rank_0.log holds lines of another run, which were set aside: hangview check says which"
+    assert said in source_lines(hangview.load(str(tmp_path)))
+    (tmp_path / "rank_3.log").write_text(old[3] + new[3])
+    said = "2 logs (rank_0.log, …) hold lines of another run, which were set aside: hangview check says which"
+    assert said in source_lines(hangview.load(str(tmp_path)))

@@ -20,7 +20,7 @@ from hangview.text import count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hangview.logs.events import LogScan
+    from hangview.logs.events import Event, LogScan
     from hangview.logs.evidence import GroupByLog, ProcessEnd
     from hangview.logs.recorded import Recorded
     from hangview.logs.times import Printed, Stamp
@@ -67,7 +67,7 @@ def of_this_run(scans: Iterable[LogScan], records: Records) -> LogEvidence:
 
 def _sorted_out(scan: LogScan, times: Recorded) -> tuple[LogScan | None, Aside | None]:
     """A scan without what is not of the time of the dumps (None: nothing is left), and what that is."""
-    judged = [(event, _not_of(event.line.printed, times, fact=isinstance(event, _FACTS))) for event in scan.events]
+    judged = [(event, _why(event, times)) for event in scan.events]
     others = [event for event, why in judged if why]
     whole = _whole(scan, times) if len(others) == len(scan.events) else ""
     if whole and scan.first is not None and scan.last is not None:
@@ -83,8 +83,18 @@ def _sorted_out(scan: LogScan, times: Recorded) -> tuple[LogScan | None, Aside |
         f"the dumps' records are of {_recorded(times)}"
     )
     ranks = tuple(sorted({event.who.rank for event in others if event.who.rank is not None}))
-    rest = replace(scan, events=tuple(event for event, why in judged if not why))
-    return rest, Aside(scan.source, scan.shown, ranks or _ranks(scan), text, first)
+    rest = tuple(event for event, why in judged if not why)
+    # Whom lines of another run name is no rank of this one for that.
+    named = tuple(sorted({event.who.rank for event in rest if event.who.rank is not None}))
+    rest_of_it = replace(
+        scan, events=rest, again=tuple(event for event in scan.again if not _why(event, times)), ranks=named,
+        tasks=tuple(sorted({event.who.task for event in rest if event.who.task is not None})),
+    )  # fmt: skip
+    return rest_of_it, Aside(scan.source, scan.shown, ranks or _ranks(scan), text, first)
+
+
+def _why(event: Event, times: Recorded) -> str:
+    return _not_of(event.line.printed, times, fact=isinstance(event, _FACTS))
 
 
 def _recorded(times: Recorded) -> str:

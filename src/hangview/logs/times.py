@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,13 @@ class Stamp:
         printed: a date without a year is of the year that speaks most for the line."""
         found = [at for day in self.days for at in self._moments(day, first, last)]
         return min(found, key=lambda at: max(first - at, at - last, 0.0))
+
+    def of_year(self, near: float) -> Stamp:
+        """The same time with a year: of the reading that is nearest to ``near``, Unix seconds."""
+        at = self.moment(near, near) + (self.zone or 0)
+        year = datetime.fromtimestamp(at, UTC).year
+        days = tuple((year, month, day) for _, month, day in self.days if _is_day(year, month, day))
+        return replace(self, days=days or self.days)
 
     def _moments(self, day: tuple[int | None, int, int], first: float, last: float) -> Iterator[float]:
         year, month, number = day
@@ -164,6 +171,7 @@ class Timeline:
         self._numbers: list[int] = []
         self._fronts: list[str | None] = []  # None: what comes next follows lines that were not looked at
         self._parsed: dict[int, Stamp | None] = {}  # by place
+        self._year: float | None = None  # a moment in the year that the file prints, 0.0 where it prints none
         self._passed: deque[RawLine] = deque(maxlen=_PASSED)
         self._last = 0
         self._left_out = False
@@ -223,8 +231,19 @@ class Timeline:
     def _stamp(self, place: int) -> Stamp | None:
         if place not in self._parsed:
             front = self._fronts[place]
-            self._parsed[place] = None if front is None else printed(front)
+            found = None if front is None else printed(front)
+            self._parsed[place] = found if found is None else self._dated(found)
         return self._parsed[place]
+
+    def _dated(self, stamp: Stamp) -> Stamp:
+        """A time without a year, of the year nearest to one that the same file prints: c10 prints none, loggers do."""
+        if stamp.days[0][0] is not None:
+            return stamp
+        if self._year is None:
+            ends = (*self._fronts[:_NEAR], *self._fronts[:-_NEAR:-1])
+            dated = (found for front in ends if front is not None and (found := printed(front)) is not None)
+            self._year = next((found.moment(0.0, 0.0) for found in dated if found.days[0][0] is not None), 0.0)
+        return stamp.of_year(self._year) if self._year else stamp
 
 
 def of_epoch(text: str) -> str:

@@ -229,6 +229,7 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     lines = [", ".join(parts)]
     if not dumps:
         lines.append("hangview check says what makes PyTorch write dumps")
+    lines += _of_other_runs(incident)
     only_active = [source.rank for source in dumps if source.only_active and source.rank is not None]
     if only_active:
         lines.append(f"only unfinished entries were dumped by {name_ranks(only_active, RANK_PARTS)}")
@@ -238,6 +239,15 @@ def source_lines(incident: Incident, *, everything: bool = False) -> tuple[str, 
     if len(words) > shown:
         lines.append(f"… {len(words) - shown:,} more: hangview check lists every source")
     return tuple(lines)
+
+
+def _of_other_runs(incident: Incident) -> list[str]:
+    """Logs that hold lines of another run as well, in one line. Those that are of another run altogether are listed."""
+    told = sorted({one.shown for one in incident.logs.aside if one.line is not None}) if incident.logs is not None else []
+    if not told:
+        return []
+    many = f"{escape(told[0])} holds" if len(told) == 1 else f"{len(told):,} logs ({escape(told[0])}, …) hold"
+    return [f"{many} lines of another run, which were set aside: hangview check says which"]
 
 
 def reason_of(source: Source) -> str:
