@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from hangview.incident import Kind
 from hangview.logs import conclude, ends_by_rank, leads_of
 from hangview.logs.evidence import EndKind
 from tests.logs.support import caught, read_text
@@ -170,6 +171,56 @@ def test_a_cancelled_job_ends_healthy_tasks(tmp_path):
     )
     ends = read_text(tmp_path, slurm_out=text + "srun: error: basalt07: tasks 4-5,7: Killed\n").ends
     assert [(end.rank, end.follower) for end in ends] == [(4, True), (5, True), (7, True)]
+
+
+STARTED = (
+    "2: [rank2]:[W626 05:14:36.393067540 ProcessGroupNCCL.cpp:4561] [PG ID 0 PG GUID 0 Rank 2]  using GPU 2 to perform barrier as devices used by this process are currently unknown.\n",
+    "0: n1:100:100 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n",
+)
+CANCELLED = (
+    "slurmstepd: error: *** STEP 55120.0 ON basalt07 CANCELLED AT 2026-02-27T08:16:20 DUE TO TIME LIMIT ***\n"
+    "srun: error: basalt07: tasks 0-3: Terminated\n"
+)
+
+
+@pytest.mark.parametrize("start", STARTED)
+def test_what_ends_after_a_requeued_job_started_again_ended_by_itself(tmp_path, start):
+    told = read_text(tmp_path, slurm_out=labelled_tasks(4) + CANCELLED + start + "srun: error: basalt07: task 3: Killed\n")
+    ends = [(end.rank, end.code, end.follower) for end in told.ends if end.rank == 3]
+    assert ends == [(3, -9, False)]
+    assert leads_of(conclude(told)) == (3,)
+
+
+@pytest.mark.parametrize("between", ["", "3: NCCL error in: NCCLUtils.hpp:317, remote process exited, NCCL version 2.21.5\n"])
+def test_without_a_new_start_a_cancelled_job_stays_cancelled(tmp_path, between):
+    told = read_text(tmp_path, slurm_out=labelled_tasks(4) + CANCELLED + between + "srun: error: basalt07: task 3: Killed\n")
+    assert all(end.follower for end in told.ends)
+    assert leads_of(conclude(told)) == ()
+
+
+def deepspeed(clock: str, code: int, local: int = 3) -> str:
+    """What deepspeed/launcher/launch.py prints when one of its processes failed; the command is always that of its last one."""
+    head = f"[2026-06-26 {clock},123] "
+    return (
+        f"{head}[INFO] [launch.py:335:sigkill_handler] Killing subprocess 66\n{head}[ERROR] [launch.py:341:sigkill_handler] "
+        f"['/usr/bin/python3', '-u', 'train.py', '--local_rank={local}'] exits with return code = {code}\n"
+    )
+
+
+def test_deepspeed_says_how_a_process_ended_and_not_which(tmp_path):
+    waits = "".join(caught(rank, 42) for rank in (0, 1, 2))
+    told = read_text(tmp_path, ds_log=deepspeed("05:04:36", -9) + waits)
+    assert ([end.rank for end in told.ends], [end.code for end in told.unplaced_ends]) == ([], [-9])
+    found = conclude(told)
+    assert leads_of(found) == ()
+    assert "a process, whose rank the logs do not give, ended: signal 9 (SIGKILL)" in [one.summary for one in found]
+
+
+@pytest.mark.parametrize("text", [deepspeed("05:04:36", 1), deepspeed("05:14:47", -9), deepspeed("05:14:47", -6)])
+def test_an_exit_code_of_deepspeed_and_what_it_saw_after_the_time_outs_tell_nothing(tmp_path, text):
+    waits = "".join(caught(rank, 42) for rank in (0, 1, 2))
+    found = conclude(read_text(tmp_path, ds_log=text + waits))
+    assert [(one.kind, one.ranks) for one in found] == [(Kind.NOT_COMPLETED, ())]
 
 
 def test_a_task_is_no_rank_where_it_is_a_node(tmp_path):

@@ -236,7 +236,7 @@ def _story(
     waited: str | None = None,
 ) -> list[ProcessEnd]:
     """The ends of one rank, what it raised itself first. ``ending``: attempts whose processes somebody ended."""
-    codes = sorted(about.codes, key=lambda one: one[1].line.number)
+    codes = _of_the_last_start(sorted(about.codes, key=lambda one: one[1].line.number))
     extra = tuple(dict.fromkeys(event.line for _, event, _ in codes))
     ends = [replace(end, lines=end.lines + extra) for end in _distinct([_from_text(rank, *text) for text in about.texts])]
     if about.kernel:
@@ -262,6 +262,17 @@ def _story(
         ends = [end if _of_device(end) else _following(end, why, again=end.kind is EndKind.SIGNAL) for end in ends]
     code = codes[0][0] if codes else None
     return [replace(end, code=code, pid=about.pid, local_rank=about.local, host=about.host, attempt=attempt) for end in ends]
+
+
+def _of_the_last_start(codes: list[tuple[int, Event, Named]]) -> list[tuple[int, Event, Named]]:
+    """Without the ends of a job that was cancelled, where the same file tells of ends after that: it was started again."""
+    tasks = [event for _, event, _ in codes if isinstance(event, TaskEnd)]
+    began = {event.line.source: event.line.number for event in tasks if not event.after_cancel}
+    return [
+        one
+        for one in codes
+        if not (isinstance(one[1], TaskEnd) and one[1].after_cancel and one[1].line.number < began.get(one[1].line.source, 0))
+    ]
 
 
 def _in_order(end: ProcessEnd, about: _Rank) -> ProcessEnd:

@@ -19,7 +19,9 @@ _EXIT = re.compile(r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>
 _CLOSING = re.compile(r"Sending process (?P<pid>\d+) closing signal SIG|Unable to shutdown process (?P<stuck>\d+) via")
 _SRUN = re.compile(r"srun: error: (?P<host>[\w.-]+): tasks? (?P<tasks>[\d,-]+): (?P<what>[A-Z].*)")
 _MPI = re.compile(r"rank (?P<rank>\d+)(?: with PID \d+ on node (?P<host>\S+) exited on| died from) signal (?P<signal>\d+)")
-_DEEPSPEED = re.compile(r"Process (?P<pid>\d+) exits with return code = (?P<code>-?\d+)")
+#: deepspeed/launcher/launch.py names the command of its last process there, whichever failed: no rank follows from it. An exit
+#: code says less than the traceback of its process.
+_DEEPSPEED = re.compile(r"\] exits with return code = (?P<code>-\d+)\s*$")
 _LIGHTNING = re.compile(r"\[rank: (?P<rank>\d+)\] Child process with PID (?P<pid>\d+) terminated with code (?P<code>-?\d+)")
 _KERNEL = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)")
 _OOM_EVENT = re.compile(r"oom-kill:constraint=.*task=(?P<name>[^,]*),pid=(?P<pid>\d+)")
@@ -28,6 +30,8 @@ _REPEATED = re.compile(r"\[repeated (?P<count>\d+)x across cluster\]")
 _CANCELLED = re.compile(
     r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED|srun: (?:Terminating|Job step aborted|forcing job termination)"
 )
+#: What processes print when they start to communicate, and no process that is being ended.
+_STARTED = re.compile(r"to perform barrier as devices used by this process|(?:^|NCCL INFO )NCCL version \d")
 _ENTRY = re.compile(r"\s+(?P<key>time|host|rank|exitcode|error_file|traceback) *: (?P<value>.*)")
 _RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
 _CODE = re.compile(r"(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)")
@@ -49,6 +53,11 @@ class Launchers:
     def __init__(self) -> None:
         self._cancelled = False
 
+    def see(self, text: str) -> None:
+        """Takes any line: a job that was cancelled and requeued starts again in the same file."""
+        if self._cancelled and _STARTED.search(text) is not None:
+            self._cancelled = False
+
     def match(self, piece: Piece, line: LogLine) -> list[Event]:
         """What a launcher's or the kernel's line says; empty for any other line."""
         text, who, at = piece.text, piece.who, piece.at
@@ -67,7 +76,7 @@ class Launchers:
             number = int(found["signal"])
             return [TaskEnd(NOBODY, line, at, (int(found["rank"]),), found["host"], f"signal {number}", -number)]
         if (found := _DEEPSPEED.search(text)) is not None:
-            return [SummaryEntry(NOBODY, line, at, code=int(found["code"]), pid=int(found["pid"]))]
+            return [SummaryEntry(NOBODY, line, at, code=int(found["code"]))]
         if (found := _KERNEL.search(text) or _OOM_EVENT.search(text)) is not None:
             return [KernelKill(who, line, at, int(found["pid"]), found["name"])]
         if (found := _TIMER.match(text)) is not None:

@@ -56,7 +56,12 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     past = {row.rank for row in rows if row.timed_out and row.timed_out_seq is not None}
     reported = tuple(one for one in reported if one.rank not in past)
     ended = ends.collect(events, resolver, {row.rank: wait_of(row) for row in rows if row.timed_out}, reported)
-    ended = replace(ended, current=quiet.after_time_outs(long_before(ended.current, rows), (*rows, *unplaced)))
+    stood = (*rows, *unplaced)
+    ended = replace(
+        ended,
+        current=quiet.after_time_outs(long_before(ended.current, rows), stood),
+        unplaced=quiet.after_time_outs(ended.unplaced, stood),
+    )
     waited = {row.rank for row in rows if row.timed_out}
     left = quiet.left(events, resolver, waited | {end.rank for end in ended.current})
     dumps = facts.collect_dumps(events, resolver)

@@ -239,6 +239,7 @@ class _Scanner:
             self._output[key].add(piece.number, piece.text)
         if _WORTH.search(piece.text) is None:
             return
+        self._launchers.see(piece.text)
         line = self._line(piece)
         for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
             self._add(event)
