@@ -671,6 +671,17 @@ async def test_the_key_line_says_how_to_get_back_and_out(width):
         assert "?:help" in line
 
 
+async def test_the_key_line_says_what_the_key_that_quits_does_below_the_top():
+    """One level down it goes back, and so says the line: in the levels of the call, in a list, in a pane beside the grid."""
+    async with showing(incidents.four_ranks(), (120, 40)) as (app, pilot):
+        for keys in (("enter",), ("4",), ("tab",)):
+            await pilot.press(*keys)
+            assert "q:back, then quit" in screen_text(app).splitlines()[-1], keys
+            await pilot.press("q")
+            assert "q:quit" in screen_text(app).splitlines()[-1], keys
+        assert app.is_running
+
+
 def focused(app: HangviewApp) -> str | None:
     return app.focused.id if app.focused is not None else None
 

@@ -53,10 +53,15 @@ USUAL = LiveKeys()
 HIT_WORDS = {"next_finding": "next hit", "previous_finding": "hit before", "back": "end search"}
 
 
-def key_line(live: LiveKeys = USUAL, *, hits: bool = False) -> tuple[tuple[str, str], ...]:
-    """(key, label) pairs for the key line, most wanted first; ``hits``: while the hits of a search are stepped through."""
+#: And below the top.
+BELOW_WORDS = {"leave": "back, then quit"}
+
+
+def key_line(live: LiveKeys = USUAL, *, hits: bool = False, below: bool = False) -> tuple[tuple[str, str], ...]:
+    """(key, label) pairs for the key line, most wanted first; ``hits``: while the hits of a search are stepped through;
+    ``below``: not at the top, where the key that quits goes back first."""
     shown = sorted((action for action in ACTIONS if action.footer), key=lambda action: action.footer)
-    words = HIT_WORDS if hits else {}
+    words = {**(HIT_WORDS if hits else {}), **(BELOW_WORDS if below else {})}
     return tuple(
         (live.first(action), words.get(action.id) or action.short or action.label) for action in shown if live.of(action)
     )

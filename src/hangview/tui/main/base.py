@@ -191,9 +191,16 @@ class BaseScreen(Prompted, PanedScreen, inherit_bindings=False):
         self.query_one("#bottom").styles.height = layout.bottom
         self.map.styles.height = min(layout.map, self.distinct + 1)
         self.map.display = layout.map > 0
-        self.query_one("#keys", KeyLine).fill(width, hits=bool(self.hits))
+        self.show_keys()
         self.arranged = layout
         self._focus_in_sight()
+
+    def at_top(self) -> bool:
+        """Whether there is no level to go back to: the key that goes back ends the program here."""
+        raise AssertionError("no levels")
+
+    def show_keys(self) -> None:
+        self.query_one("#keys", KeyLine).fill(self.size.width, hits=bool(self.hits), below=not self.at_top())
 
     def _focus_in_sight(self) -> None:
         """Keys never go to a pane that is out of sight, whatever took it away: those would do what nobody sees."""

@@ -96,9 +96,9 @@ class SingleLine(ProseView):
 class KeyLine(SingleLine):
     """As many of the most wanted keys as fit, always with help."""
 
-    def fill(self, width: int, *, hits: bool = False) -> None:
-        """``hits``: the keys that step go through what was found by a search."""
-        pairs = key_line(live_keys(self.app), hits=hits)
+    def fill(self, width: int, *, hits: bool = False, below: bool = False) -> None:
+        """``hits``: the keys that step go through what was found by a search; ``below``: there is a level to go back to."""
+        pairs = key_line(live_keys(self.app), hits=hits, below=below)
         shown: list[tuple[str, str]] = []
         used = 0
         for key, label in pairs:

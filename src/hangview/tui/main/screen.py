@@ -16,6 +16,8 @@ from hangview.tui.prose_view import ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.binding import BindingType
     from textual.widget import Widget
@@ -130,22 +132,36 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
             self.say(f"this is the top: {self.key('leave')} quits")
 
     def go_back(self) -> bool:
-        if self.center == "text" and not self.waiting_for_calls:
-            self._to_grid()  # the files stand alone: what is below the grid is out of sight meanwhile
-        elif self.level > 0 and self.pane("details").display:
-            self.level -= 1
-        elif self.center in ("findings", "waits") and self.focused is self.prose("details"):
-            self._focus(self.center)  # the list that it was gone to from
-        elif self.center in ("findings", "waits"):
-            self._to_grid()
-        elif self.focused is not self.query_one(f"#{self.center}"):
-            self._focus(self.center)
-        elif self.origin:
-            self._to_origin()
-        else:
+        step = self._way_back()
+        if step is None:
             return False
+        step()
         self.show_rest()
         return True
+
+    def at_top(self) -> bool:
+        return self._way_back() is None
+
+    def _way_back(self) -> Callable[[], None] | None:
+        """What one level back does; None at the top."""
+        in_list = self.center in ("findings", "waits")
+        if self.center == "text" and not self.waiting_for_calls:
+            return self._to_grid  # the files stand alone: what is below the grid is out of sight meanwhile
+        if self.level > 0 and self.pane("details").display:
+            return self._level_up
+        if in_list and self.focused is self.prose("details"):
+            return self._to_center  # the list that it was gone to from
+        if in_list:
+            return self._to_grid
+        if self.focused is not self.query_one(f"#{self.center}"):
+            return self._to_center
+        return self._to_origin if self.origin else None
+
+    def _level_up(self) -> None:
+        self.level -= 1
+
+    def _to_center(self) -> None:
+        self._focus(self.center)
 
     def _to_origin(self) -> None:
         """The list again that the grid was reached from, on the item that was opened."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.incident import Kind
 from hangview.text import count, fold_ranks, name_ranks
 from hangview.tui.grid.plane import fold
 from hangview.tui.grid.widget import Spot
@@ -15,7 +16,9 @@ from hangview.tui.search import filtered_ranks, rank_typed, rankless, search, st
 from hangview.tui.text.finding import no_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from hangview.tui.grid.plane import Plane
 
 
 class SteppingScreen(ShowingScreen, inherit_bindings=True):
@@ -78,19 +81,32 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         if plane is None:
             return
         rows = fold(plane, plane.data(1), 0, plane.columns, unfolded=grid.unfolded, pinned=grid.pinned, only=grid.only)
-        troubled = [row for row in rows if plane.problem_of(row.ranks[0]) is not None]
+        spots = {row.ranks: spot for row in rows if (spot := self._problem_in(plane, row.ranks)) is not None}
+        troubled = [row for row in rows if row.ranks in spots]
         if not troubled:
             self.say("no rank of this lane has a problem")
             return
         first = troubled[0].ranks
-        if len(troubled) == 1 and grid.cursor.rank in first and grid.cursor.seq == plane.problem_of(first[0]):
+        if len(troubled) == 1 and grid.cursor.rank in first and grid.cursor.seq == spots[first].seq:
             self.say("no other rank of this lane has a problem")
             return
         at = next((number for number, row in enumerate(troubled) if grid.cursor.rank in row.ranks), -1 if step > 0 else 0)
-        row = troubled[(at + step) % len(troubled)]
-        seq = plane.problem_of(row.ranks[0])
-        assert seq is not None
-        grid.cursor = Spot(row.ranks[0], seq)
+        grid.cursor = spots[troubled[(at + step) % len(troubled)].ranks]
+
+    def _problem_in(self, plane: Plane, ranks: Sequence[int]) -> Spot | None:
+        """Where a row has a problem: by its cells, or because a finding of the lane is about one of its ranks and does not only
+        say that it waits."""
+        seq = plane.problem_of(ranks[0])
+        if seq is not None:
+            return Spot(ranks[0], seq)
+        incident = self.incident
+        for finding in incident.findings if incident is not None else ():
+            if (finding.group, finding.lane) != (plane.group, plane.lane) or finding.kind is Kind.WAITING:
+                continue
+            named, place = set(finding.ranks) & set(ranks), place_of(incident, finding) if incident is not None else None
+            if place is not None and named:
+                return Spot(min(named), place.seq)
+        return None
 
     @in_grid
     def action_next_change(self) -> None:
