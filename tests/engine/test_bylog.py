@@ -93,6 +93,32 @@ def test_groups_with_sends_count_two_things_in_one_number():
     assert filled(logs(stands(3, 41, 41)), *waiting(), lost(3), with_p2p=frozenset({0})).newest is None
 
 
+def by_log_alone(*said: GroupByLog) -> dict[int, Window]:
+    """Windows of the world's ranks where no rank left a dump."""
+    found = steps(*(rank(r).calls("all_reduce", 1, 1) for r in range(4)))
+    groups = found.grouping.groups
+    blank = {key: replace(window, source=None, newest=None, above=CellState.NO_DUMP) for key, window in found.windows.items()}
+    told = fill(blank, groups, logs(*said), frozenset())
+    return {r: told[found.group(WORLD), r] for r in range(4)}
+
+
+def test_where_logs_speak_alone_all_whose_counters_stop_below_a_call_did_not_request_it():
+    """Rank 2 waits elsewhere, in a group of its own: that it did not come to 9 is as sure as of rank 3."""
+    found = by_log_alone(
+        stands(0, 9, 8, timed_out=9), stands(2, 8, 8), stands(2, 17, 16, group=TP, timed_out=17), stands(3, 8, 8)
+    )
+    assert [found[r].above for r in (0, 2, 3)] == [CellState.NOT_REQUESTED] * 3
+    assert [found[r].newest for r in (0, 1, 2, 3)] == [9, None, 8, 8]
+    assert (found[0].open_seq, found[1].above) == (9, CellState.NO_DUMP)
+
+
+def test_where_the_newest_number_may_be_that_of_a_send_the_log_shows_no_absence():
+    found = by_log_alone(
+        stands(0, 9, 7, timed_out=8), stands(2, 8, 7), replace(stands(3, 8, 7, timed_out=8), timed_out_op="recv")
+    )
+    assert [found[r].above for r in (0, 2, 3)] == [CellState.NO_DUMP] * 3
+
+
 def signalled(*ranks: int) -> LogEvidence:
     """Ranks whose lines of a dump signal, which always tell of the default group, say that they are behind."""
     return logs(*(replace(stands(r, 41, 41), status_from=StatusFrom.DUMP_SIGNAL) for r in ranks))

@@ -14,6 +14,7 @@ from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge, quiet, reported, together
+from hangview.logs.calls import P2P
 from hangview.logs.evidence import EndKind, StatusFrom
 from hangview.schema import CellState
 from hangview.text import name_ranks
@@ -46,6 +47,7 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
     busy = {row.rank: row for row in said if row.unfinished}
     homes = _homes(said, groups, with_p2p)
     unsure = _signalled(homes, windows, busy, groups)
+    alone = all(window.source is None for window in windows.values())
     for row, home in homes:
         window = windows[home.id, row.rank]
         if window.above not in _BLIND:
@@ -54,7 +56,11 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
         if dumped is not None and row.completed is not None and row.completed > dumped + _FAR:
             told: Window | None = replace(window, reason=f"{window.reason}; {_beyond(row, dumped, logs)}")
         else:
-            told = _by_log(window, row, busy.get(row.rank), logs, unsure=row.rank in unsure.get(home.id, frozenset()))
+            doubt = row.rank in unsure.get(home.id, frozenset())
+            # Where no dump speaks, the log's own findings say who is where to look first: a cell then says no more than the
+            # counters of its group do, whatever else the rank waits in.
+            held = (None if _counted(row) else row) if alone else busy.get(row.rank)
+            told = _by_log(window, row, held, logs, unsure=doubt and not alone)
         out[home.id, row.rank] = told or window
     return out
 
@@ -87,6 +93,11 @@ def _signalled(
         if beside and len(behind) > 1 and all(row.status_from is StatusFrom.DUMP_SIGNAL for row in behind):
             found[group.id] = frozenset(row.rank for row in behind)
     return found
+
+
+def _counted(row: GroupByLog) -> bool:
+    """Whether a rank's newest number in a group is that of a collective, so that it shows which ones it did not request."""
+    return not row.unfinished or (row.timed_out_seq == row.enqueued and row.timed_out_op not in P2P)
 
 
 def _beyond(row: GroupByLog, dumped: int, logs: LogEvidence) -> str:
