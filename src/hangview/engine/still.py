@@ -24,26 +24,29 @@ if TYPE_CHECKING:
 #: Nanoseconds that no call of a job that runs is open while its rank goes on with others.
 _LONG = 60 * 1_000_000_000
 
-
-class Still(frozenset[tuple[int, str, int, int]]):
-    """(group, lane, seq, rank) of open calls that stand still; of sends and receives lane and seq are "" and 0."""
-
-    def holds(self, place: Place, rank: int) -> bool:
-        """Whether the rank's request at that place is known to stand still."""
-        lane, seq = (place[1], place[2]) if place[1] == COLLECTIVE else ("", 0)
-        return (place[0], lane, seq, rank) in self
+#: (group, lane, seq, rank) of an open call; of sends and receives lane and seq are "" and 0.
+OpenCall = tuple[int, str, int, int]
 
 
-def still(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]] = frozenset()) -> Still:
-    """Of what ``readings.read`` gave; ``timed_out``: (group, seq, rank) of collectives that logs tell of."""
+def stands(still: AbstractSet[OpenCall], place: Place, rank: int) -> bool:
+    """Whether the rank's request at that place is one of those that are known to stand still."""
+    lane, seq = (place[1], place[2]) if place[1] == COLLECTIVE else ("", 0)
+    return (place[0], lane, seq, rank) in still
+
+
+def standing(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]] = frozenset()) -> frozenset[OpenCall]:
+    """The open calls that stand still, of what ``readings.read`` gave.
+
+    ``timed_out``: (group, seq, rank) of collectives whose end by a watchdog is in a log.
+    """
     lane = pl.col("lane")
     opened = entries.lazy().filter(
         pl.col("reading").is_in(OPEN) & pl.col("group").is_not_null() & lane.is_in([COLLECTIVE_LANE, P2P])
     )
     rows = opened.select("source", "group", "lane", "seq", "rank", "reading", "created_ns").collect()
-    told = {(group, COLLECTIVE, seq, rank) for group, seq, rank in timed_out}
+    told: set[OpenCall] = {(group, COLLECTIVE, seq, rank) for group, seq, rank in timed_out}
     if rows.is_empty():
-        return Still(told)
+        return frozenset(told)
     newest = (
         entries.lazy()
         .filter(pl.col("source").is_in(rows["source"].unique().implode()))
@@ -55,4 +58,4 @@ def still(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]] = 
     found = rows.join(newest, on="source").filter((pl.col("reading") == int(CellState.FAILED)) | old)
     for group, kind, seq, rank in found.select("group", "lane", "seq", "rank").iter_rows():
         told.add((group, COLLECTIVE, seq, rank) if kind == COLLECTIVE_LANE else (group, "", 0, rank))
-    return Still(told)
+    return frozenset(told)

@@ -51,6 +51,8 @@ _UNCLEAR: dict[Kind, tuple[str, ...]] = {
     ),
 }
 
+_MAJORITY = "that the majority is right, only that they differ"
+_OF_A_TIE = "that one side is right, only that they differ"
 NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
     Kind.NOT_REQUESTED: (
         "that a rank which timed out or printed first is at fault",
@@ -60,10 +62,10 @@ NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
     Kind.GROUP_ABSENT: ("that the rank skipped the call: it may be inside the creation of the group",),
     Kind.DIFFERENT_OP: (
         "that the network equipment is at fault",
-        "that the majority is right, only that they differ",
+        _MAJORITY,
     ),
-    Kind.DIFFERENT_SIZE: ("that there is a lack of memory", "that the majority is right, only that they differ"),
-    Kind.DIFFERENT_DTYPE: ("that an equal element count makes it safe", "that the majority is right, only that they differ"),
+    Kind.DIFFERENT_SIZE: ("that there is a lack of memory", _MAJORITY),
+    Kind.DIFFERENT_DTYPE: ("that an equal element count makes it safe", _MAJORITY),
     Kind.NOT_COMPLETED: ("that the network is the proven reason", "that any one of these ranks is at fault"),
     Kind.PARTLY_COMPLETED: ("that the network is the proven reason", "that the ranks which finished are sound"),
     Kind.NOT_OBSERVED: ("that {ranks} skipped the call", "that {ranks} {are} at fault"),
@@ -85,9 +87,11 @@ def compare_first(kind: Kind, who: str, *, on_device: bool = True) -> str:
     return _said_of(who, COMPARE_FIRST[kind] if on_device else _WITHOUT_DEVICE.get(kind, COMPARE_FIRST[kind]))
 
 
-def not_concluded(kind: Kind, who: str, *, unclear: bool = False) -> tuple[str, ...]:
-    """What must not be concluded; ``unclear``: of some ranks it is only recorded that the call is over."""
-    return tuple(_said_of(who, text) for text in (unclear and _UNCLEAR.get(kind)) or NOT_CONCLUDED[kind])
+def not_concluded(kind: Kind, who: str, *, unclear: bool = False, tie: bool = False) -> tuple[str, ...]:
+    """What must not be concluded; ``unclear``: of some ranks it is only recorded that the call is over; ``tie``: no side of a
+    call is the majority."""
+    told = (unclear and _UNCLEAR.get(kind)) or NOT_CONCLUDED[kind]
+    return tuple(_said_of(who, _OF_A_TIE if tie and text == _MAJORITY else text) for text in told)
 
 
 def request(op: str, text: str) -> str:

@@ -10,6 +10,7 @@ from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.findings.first import first_to_tell
 from hangview.engine.groups import DEFAULT_DESC
+from hangview.engine.still import stands
 from hangview.engine.waits import Arrow
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -98,7 +99,7 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
     mine = [case.windows[group.id, r] for r in group.ranks]
     older = [w for w in mine if w.above is CellState.BEFORE_DUMP]
     seen = sum(w.source is not None for w in mine) - len(older)
-    weight = Role.LEAD if any(case.still.holds(place, rank) for rank in waiters) else Role.NOTE
+    weight = Role.LEAD if any(stands(case.still, place, rank) for rank in waiters) else Role.NOTE
     if place[1] == COLLECTIVE and older and 2 * len(waiters) <= seen:
         return weight, "the dumps of this group were not written at one moment"
     if len(case.graph.behind(ranks)) < 2 and any(r in case.graph.lagging for r in ranks):

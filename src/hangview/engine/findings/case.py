@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hangview.engine.still import Still
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from hangview.engine.groups import Dispute
     from hangview.engine.p2p import Traffic
     from hangview.engine.stalls import Mismatch, Stall
+    from hangview.engine.still import OpenCall
     from hangview.engine.turns import Turn
     from hangview.engine.waits import Graph, Place
     from hangview.engine.windows import Windows
@@ -52,7 +52,7 @@ class Case:
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
-    still: Still = field(default_factory=lambda: Still())  #: open calls of which it is known that they stand still
+    still: frozenset[OpenCall] = frozenset()  #: open calls of which it is known that they stand still
     turns: Mapping[int, Turn] = field(default_factory=dict)  #: of ranks that wait in a circle: by which way they came there
     clocks: tuple[Clock, ...] = ()  #: by how much those of ranks or hosts are ahead, where that is known
     clock_ns: int | None = None  #: within which times of two ranks cannot be told apart

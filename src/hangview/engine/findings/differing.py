@@ -72,7 +72,7 @@ def mismatch(
     ]
     return Finding(
         found.kind, role, tuple(sorted(ranks)), tuple(others), group.id, place[1], place[2], op, Side.HOST, summary, evidence,
-        compare_first(found.kind, who), not_concluded(found.kind, who), tuple(steps),
+        compare_first(found.kind, who), not_concluded(found.kind, who, tie=not found.minority), tuple(steps),
     )  # fmt: skip
 
 

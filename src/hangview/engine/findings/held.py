@@ -10,6 +10,7 @@ import polars as pl
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.still import stands
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
 from hangview.engine.words import agrees, compare_first, not_concluded
@@ -225,7 +226,7 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
     went_on = any(len(case.graph.lagging.get(r, ())) > 1 or _passed_further(case, r, place) for r in late)
     few = 2 * len(stall.waiting) < len(group.ranks) + went_on or _few_of_all(case, late)
     named = few and (went_on or not stall.older)
-    still = any(case.still.holds(place, rank) for rank in late)
+    still = any(stands(case.still, place, rank) for rank in late)
     who = tell.ranks(late)
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"

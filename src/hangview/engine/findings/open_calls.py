@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.engine.findings.case import place_order
+from hangview.engine.still import stands
 from hangview.engine.waits import End
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
@@ -32,7 +33,7 @@ def open_calls(case: Case, tell: Telling) -> list[Finding]:
             waited_for[edge.place].add(edge.on)
     if not inside:
         return []
-    standing = {place: any(case.still.holds(place, rank) for rank in ranks) for place, ranks in inside.items()}
+    standing = {place: any(stands(case.still, place, rank) for rank in ranks) for place, ranks in inside.items()}
     place = min(inside, key=lambda p: (not standing[p], -len(inside[p]), place_order(case, p)))
     ranks, still = tuple(sorted(inside[place])), standing[place]
     who, call = name_ranks(ranks, 12), tell.call(case.stalls, place)

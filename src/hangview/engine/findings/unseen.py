@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.findings.first import first_to_tell
+from hangview.engine.still import stands
 from hangview.engine.waits import Edge, End, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -111,7 +112,7 @@ def _explained(case: Case) -> set[int]:
 def _running(case: Case, rank: int, place: Place, waiters: int) -> bool:
     """Whether an older dump is what dumps of a running job look like: seconds older, and only a few wait at this call, of which
     it is not known that it stands still."""
-    if any(case.still.holds(place, edge.rank) for edge in case.graph.blind.get(rank, ()) if edge.place == place):
+    if any(stands(case.still, place, edge.rank) for edge in case.graph.blind.get(rank, ()) if edge.place == place):
         return False
     stall = case.stalls.get((place[0], place[2])) if place[1] == COLLECTIVE else None
     seen = sum(case.windows[place[0], r].source is not None for r in case.groups[place[0]].ranks)
