@@ -12,7 +12,7 @@ from hangview.schema import SourceKind
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, drawn, line, wrap
 from hangview.tui.text.brief import MORE, briefs
-from hangview.tui.text.common import missing_groups, role_mark, role_word
+from hangview.tui.text.common import DIVERGENCE, answering, missing_groups, role_mark, role_word
 from hangview.tui.text.heads import heads_so_far
 from hangview.tui.titles import cut_middle
 from hangview.tui.waiting import for_whom_unknown, waiting_for
@@ -113,17 +113,6 @@ def _fitting(
     return told
 
 
-def answering(incident: Incident) -> Finding | None:
-    """The finding that the answer tells: the first lead, whichever the current finding is."""
-    leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
-    if leads:
-        return leads[0]
-    if incident.verdict is Verdict.DIVERGENCE:
-        waiting = (finding for finding in incident.findings if finding.role is Role.WAITING)
-        return next(waiting, incident.findings[0] if incident.findings else None)
-    return None
-
-
 def answer(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -> Line:
     """The one line that answers, in the report's words; in fewer where ``width`` needs it, so that two rows hold it whole."""
     shown = answering(incident)
@@ -133,11 +122,11 @@ def answer(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -
     if shown is None and incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
         return line(("NOT ENOUGH EVIDENCE  ", Tone.UNKNOWN), (_what_is_missing(incident), Tone.STRONG), hang=21)
     if shown is None:
-        return line(("DIVERGENCE  ", Tone.UNKNOWN), ("the records of these ranks do not agree", Tone.STRONG), hang=12)
+        return line((f"{DIVERGENCE}  ", Tone.UNKNOWN), ("the records of these ranks do not agree", Tone.STRONG), hang=12)
     if shown.role is Role.LEAD:
         word, tone = role_word(incident, shown), role_mark(incident, shown)[1]
     else:
-        word, tone = NO_RANK if shown.role is Role.WAITING else "DIVERGENCE", Tone.UNKNOWN
+        word, tone = NO_RANK if shown.role is Role.WAITING else DIVERGENCE, Tone.UNKNOWN
     return _fitting(incident, shown, Span(f"{word}  ", tone), width, ascii_only=ascii_only)
 
 

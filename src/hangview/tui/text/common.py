@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Role
+from hangview.incident import COLLECTIVE, Role, Verdict
 from hangview.producers import Completion, producer_of
 from hangview.report.page import LOOK_FIRST, lead_words, names_a_rank
 from hangview.schema import CellState
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 #: How many parts of a rank list a pane writes out.
 PARTS = 24
 
+DIVERGENCE = "DIVERGENCE"
 ROLE_WORDS = {Role.LEAD: LOOK_FIRST, Role.WAITING: "WAITING", Role.NOTE: "NOTE"}
 ROLE_TONES = {Role.LEAD: Tone.LEAD, Role.WAITING: Tone.WAITING, Role.NOTE: Tone.STRONG}
 ROLE_MARKS = {Role.LEAD: "!", Role.WAITING: "w", Role.NOTE: "i"}
@@ -29,11 +30,25 @@ ROLE_MARKS = {Role.LEAD: "!", Role.WAITING: "w", Role.NOTE: "i"}
 NO_RANK_MARK = "s"
 
 
+def answering(incident: Incident) -> Finding | None:
+    """The finding that the answer tells: the first lead, whichever the current finding is."""
+    leads = [finding for finding in incident.findings if finding.role is Role.LEAD]
+    if leads:
+        return leads[0]
+    if incident.verdict is Verdict.DIVERGENCE:
+        waiting = (finding for finding in incident.findings if finding.role is Role.WAITING)
+        return next(waiting, incident.findings[0] if incident.findings else None)
+    return None
+
+
 def role_word(incident: Incident, finding: Finding) -> str:
     """The report's word for a finding: ``LOOK FIRST``, ``AND`` for another place to look, ``ITS LOG`` where the log of ranks
-    that were named already says more, ``NO RANK NAMED`` where the evidence names none."""
+    that were named already says more, ``NO RANK NAMED`` where the evidence names none, ``DIVERGENCE`` of what is the answer and
+    explains no hang."""
     leads = [each for each in incident.findings if each.role is Role.LEAD]
     words = zip(leads, lead_words(incident, leads), strict=True)
+    if not leads and finding.role is Role.NOTE and finding is answering(incident):
+        return DIVERGENCE
     return next((word for each, word in words if each is finding), ROLE_WORDS[finding.role])
 
 

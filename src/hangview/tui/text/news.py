@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from hangview.report.page import LOOK_FIRST
 from hangview.schema import SourceStatus
 from hangview.text import count, name_ranks
-from hangview.tui.text.banner import answer, answering
+from hangview.tui.text.banner import answer
+from hangview.tui.text.common import answering
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
