@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hangview.incident import COLLECTIVE, Kind, Role, Verdict
-from tests.engine.by_logs import end, logs, stands
+from hangview.logs.evidence import Aside
+from tests.engine.by_logs import FIRST, end, logs, stands
 from tests.engine.support import WORLD, Dump, Pg, alike, look, rank
 
 
@@ -58,3 +61,12 @@ def test_a_group_of_another_name_is_none_of_the_dumps():
     other = [stands(r, 7, 6, timed_out=7, group=Pg("9", "tp", WORLD.ranks)) for r in range(4)]
     incident = look(*early(), logs=logs(*other))
     assert [(f.group, f.lane) for f in incident.findings] == [(None, None)]
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_logs_of_long_after_the_dumps_are_no_sign_that_nothing_hangs(later):
+    """They were set aside: of another run, or the dumps were written before it. Those of long before say nothing."""
+    aside = Aside(FIRST + 3, "rank_3.log", (3,), "from long after the dumps' records", later=later)
+    incident = look(*early(), logs=replace(logs(), aside=(aside,)))
+    assert incident.verdict is (Verdict.NOT_ENOUGH_EVIDENCE if later else Verdict.NO_HANG)
+    assert [(f.kind, f.role, f.ranks) for f in incident.findings] == [(Kind.NOT_OBSERVED, Role.NOTE, (3,))] * later

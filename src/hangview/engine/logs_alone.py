@@ -9,19 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Role
+from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.logs import judge
+from hangview.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.windows import Windows
-    from hangview.incident import Finding, Group
+    from hangview.incident import Group
     from hangview.logs.evidence import LogEvidence
+
+#: Logs that get a line of evidence each.
+_LINES = 8
 
 
 def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tuple[Finding, ...]:
-    """Leads of the logs, and what waits because of them; none that names a rank whose dump shows that it made the call.
+    """Leads of the logs, and what waits because of them; none that names a rank whose dump shows that it made the call. Where
+    there is none, a note of logs that are later than the dumps.
 
     ``Finding.group`` is a group of the dumps where the log's is one of them, else None.
     """
@@ -35,7 +40,25 @@ def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tupl
         if group is not None and finding.role is Role.LEAD and _requested(finding, group, known):
             continue
         found.append(replace(finding, group=group, lane=COLLECTIVE if group is not None else None))
-    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else ()
+    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else _of_later(logs)
+
+
+def _of_later(logs: LogEvidence) -> tuple[Finding, ...]:
+    """A note where logs tell of trouble long after the dumps' records: these are of another run, or were written before it."""
+    later = [aside for aside in logs.aside if aside.later]
+    if not later:
+        return ()
+    ranks = tuple(sorted({rank for aside in later for rank in aside.ranks}))
+    tell = f"{count(len(later), 'log')} {'tells' if len(later) == 1 else 'tell'}"
+    return (
+        Finding(
+            Kind.NOT_OBSERVED, Role.NOTE, ranks, (), None, None, None, None, Side.UNKNOWN,
+            f"{tell} of what came long after these dumps: they are of another run, or were written before it",
+            tuple(Evidence(f"{aside.shown}: {aside.text}", aside.source) for aside in later[:_LINES]),
+            "when the dumps were written, and where those of the run that the logs are of went",
+            ("that nothing hangs: the dumps do not reach to what the logs tell",),
+        ),
+    )  # fmt: skip
 
 
 def _home(group: Group, groups: Sequence[Group]) -> int | None:

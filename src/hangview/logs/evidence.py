@@ -226,6 +226,7 @@ class Aside:
     ranks: tuple[int, ...]  #: which they name, as far as that is known
     text: str  #: one line, to be said of the log: what was printed when, against the times in the dumps
     line: LogLine | None = None  #: the first such line; None: the whole log
+    later: bool = False  #: it tells of a hang, or of an end, long after the dumps' records
 
 
 @dataclass(frozen=True, slots=True)

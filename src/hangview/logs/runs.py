@@ -73,7 +73,7 @@ def _sorted_out(scan: LogScan, times: Recorded) -> tuple[LogScan | None, Aside |
     if whole and scan.first is not None and scan.last is not None:
         between = scan.last.text if scan.first.text == scan.last.text else f"{scan.first.text} to {scan.last.text}"
         text = f"{whole}: its lines are of {between}, the dumps' records of {_recorded(times)}"
-        return None, Aside(scan.source, scan.shown, _ranks(scan), text)
+        return None, Aside(scan.source, scan.shown, _ranks(scan), text, later=whole == _AFTER and _tells(scan.events))
     if not others:
         return scan, None
     first, why = next((event.line, why) for event, why in judged if why)
@@ -90,7 +90,13 @@ def _sorted_out(scan: LogScan, times: Recorded) -> tuple[LogScan | None, Aside |
         scan, events=rest, again=tuple(event for event in scan.again if not _why(event, times)), ranks=named,
         tasks=tuple(sorted({event.who.task for event in rest if event.who.task is not None})),
     )  # fmt: skip
-    return rest_of_it, Aside(scan.source, scan.shown, ranks or _ranks(scan), text, first)
+    later = _tells(event for event, why in judged if why == _AFTER)
+    return rest_of_it, Aside(scan.source, scan.shown, ranks or _ranks(scan), text, first, later)
+
+
+def _tells(events: Iterable[Event]) -> bool:
+    """Whether any of them is about a hang or an end, and not what holds for every run."""
+    return any(not isinstance(event, _FACTS) for event in events)
 
 
 def _why(event: Event, times: Recorded) -> str:
