@@ -53,6 +53,12 @@ def signalled(head: str, enqueued: int, completed: int) -> str:
 # -- of another run ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("head", "later"), [("815 09:12:11", False), ("1007 06:50:00", False), ("1211 10:00:00", True)])
+def test_whether_what_is_set_aside_came_later_is_known(tmp_path, head, later):
+    (aside,) = said(tmp_path, signalled(head, 41, 41)).aside
+    assert aside.later is later
+
+
 @pytest.mark.parametrize("head", ["815 09:12:11", "1007 06:50:00", "1211 10:00:00"])
 def test_counters_of_another_day_are_set_aside(tmp_path, head):
     """Eight weeks before, two days before, and two months after: no zone explains that, and nobody waits for so long."""
