@@ -146,12 +146,12 @@ def test_not_enough_evidence_says_why(sources, says):
 
 
 def test_ten_lines_of_evidence_and_how_to_see_the_rest():
-    many = replace(NOT_REQUESTED, evidence=tuple(Evidence(f"rank {rank}: line") for rank in range(1024)))
+    many = replace(NOT_REQUESTED, evidence=tuple(Evidence(f"rank {rank}: line {rank}") for rank in range(1024)))
     waiting = [replace(HELD, summary=f"ranks wait in group {number}") for number in range(300)]
     made = incident(many, *waiting, leads=(3,), sources=(dump(0),))
     text = to_text(made)
     assert len(text.splitlines()) < 50
-    assert "  rank 9: line\n  … 1,014 lines more: hangview report --all shows everything\n" in text
+    assert "  rank 9: line 9\n  … 1,014 lines more: hangview report --all shows everything\n" in text
     assert "  ranks wait in group 9\n  … 290 more: hangview report --all shows everything\n" in text
     whole = to_text(made, everything=True)
     assert "rank 1023: line" in whole

@@ -55,7 +55,7 @@ class ByLog:
         row = self.rows.get(cell.rank)
         if row is None or not (cell.by_log or self.stops_below(seq, cell)):
             return cell.reason
-        stood = "" if cell.by_log or cell.rank not in self.busy else "; stood or waited itself then"
+        stood = "; stood or waited itself then" if cell.rank in self.busy and cell.state >= CellState.NOT_REQUESTED else ""
         dump = "" if cell.by_log else f"{cell.reason.partition('; by its log')[0]}; "
         return f"{dump}by its log: {_numbers(row)}{stood}"
 

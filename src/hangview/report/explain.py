@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
+from hangview.report.alike import told_once
 from hangview.report.coverage import mixed_lines
 from hangview.report.lines import Line, plain
 from hangview.report.page import NOBODY, build, evidence_text, names_a_rank, ordered
@@ -53,7 +54,7 @@ def _chain(incident: Incident, finding: Finding) -> list[Line]:
     lines = [Line(f"{number}. {escape(step)}", indent=2, hang=3) for number, step in enumerate(finding.steps, 1)]
     if finding.evidence:
         lines.append(Line("records", "quiet", indent=2))
-        lines += [Line(evidence_text(incident, line), indent=4) for line in finding.evidence]
+        lines += [Line(evidence_text(incident, line), indent=4) for line in told_once(finding.evidence)]
     if not lines:
         lines.append(Line("no steps were recorded for this finding", "quiet", indent=2))
     return lines

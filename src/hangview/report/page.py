@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Kind, Role, Verdict
+from hangview.report.alike import told_once
 from hangview.report.coverage import (
     RANK_PARTS,
     after_no_hang,
@@ -122,13 +123,14 @@ def evidence_text(incident: Incident, evidence: Evidence) -> str:
 
 
 def _section(incident: Incident, finding: Finding, *, everything: bool) -> Section:
-    shown = finding.evidence[: None if everything else EVIDENCE]
+    evidence = told_once(finding.evidence)
+    shown = evidence[: None if everything else EVIDENCE]
     return Section(
         role=finding.role,
         named=names_a_rank(incident, finding),
         summary=escape(finding.summary),
         evidence=tuple(evidence_text(incident, line) for line in shown),
-        hidden=len(finding.evidence) - len(shown),
+        hidden=len(evidence) - len(shown),
         compare_first=escape(finding.compare_first),
         not_concluded=tuple(escape(line) for line in finding.not_concluded),
     )
@@ -138,11 +140,11 @@ def _waiting(
     incident: Incident, waiting: Sequence[Finding], others: Sequence[Finding], *, everything: bool
 ) -> tuple[Section, ...]:
     """Those that wait, with the lines that are not quoted above; ``EVIDENCE`` lines for all of them together."""
-    told = {line.text for finding in others for line in finding.evidence}
+    told = {line.text for finding in others for line in told_once(finding.evidence)}
     left = EVIDENCE
     sections = []
     for finding in waiting:
-        fresh = tuple(line for line in finding.evidence if line.text not in told)
+        fresh = tuple(line for line in told_once(finding.evidence) if line.text not in told)
         told.update(line.text for line in fresh)
         shown = fresh if everything else fresh[: min(left, EACH)]
         left -= len(shown)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
+from hangview.report.alike import told_once
 from hangview.text import escape
 from hangview.worksheet.model import MOST_REPEATS, Mark, Prefilled, repeat_key
 
@@ -29,9 +30,10 @@ def hypothesis_lines(finding: Finding, incident: Incident) -> tuple[Prefilled, .
     """A finding for a hypothesis: what it says, what it rests on with file and record, and what to compare first."""
     where = f"the finding “{finding.kind.words}”"
     lines = [Prefilled(escape(finding.summary), where)]
-    lines += [_evidence_line(evidence, incident, where) for evidence in finding.evidence[:EVIDENCE]]
-    if len(finding.evidence) > EVIDENCE:
-        lines.append(Prefilled(f"evidence: {len(finding.evidence) - EVIDENCE:,} more lines", "hangview report"))
+    told = told_once(finding.evidence)
+    lines += [_evidence_line(evidence, incident, where) for evidence in told[:EVIDENCE]]
+    if len(told) > EVIDENCE:
+        lines.append(Prefilled(f"evidence: {len(told) - EVIDENCE:,} more lines", "hangview report"))
     if finding.compare_first:
         lines.append(Prefilled(f"compare first: {escape(finding.compare_first)}", where))
     return tuple(lines)

@@ -100,3 +100,7 @@ async def test_that_the_lead_has_no_row_is_said_where_the_cursor_stands_for_it()
         await pilot.press("u", "j")
         assert "no row for" not in status(app)
         assert "rank 11 has no record" not in plain(app.main.prose("details").prose)
+        await pilot.press("k")  # back to the cell that the finding opened at, for its own sake
+        assert status(app).startswith("rank 0 · ")
+        await pilot.press("n", "N")
+        assert status(app).startswith("no row for rank 11 · rank ")

@@ -76,7 +76,10 @@ def test_all_whose_logs_stop_below_a_call_did_not_request_it_alike():
     pane = entry_pane(incident, 0, 9, 7)
     assert pane.startswith("rank 7 at default_pg 9: not requested, by its log\n")
     assert "by its log: last enqueued 8, last completed 8 (mixed.log, line 36)" in pane
-    assert "4-7  by its log: last enqueued 8, last completed 8" in call_pane(incident, 0, 9)
+    assert pane.count("it stood or waited itself then") == 1  # and rank 6 did not
+    shown = call_pane(incident, 0, 9)
+    assert "4-5,7  by its log: last enqueued 8, last completed 8; stood or waited itself then\n" in shown
+    assert "6      by its log: last enqueued 8, last completed 8\n" in shown
 
 
 def test_a_rank_that_waits_in_the_call_before_is_told_by_its_log_too():

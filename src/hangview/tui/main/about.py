@@ -82,7 +82,7 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
 
     def _on_cursor(self) -> None:
         """In the same turn of the loop as the key: status and map; the call pane when the cursor rests."""
-        self.sought = None
+        self.sought, self.moved = None, True
         self.show_status()
         if self.grid_is_at() != self.grid_at:
             self.show_banner()
@@ -145,7 +145,7 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
 
     def rowless(self) -> int | None:
         """The rank that the current finding names, where the grid has no row for it and the cursor stands where the finding
-        opens: a rank that its log alone tells of. None where the cursor was moved, or came by a search."""
+        opens: a rank that its log alone tells of. None once the cursor was moved, or where it came by a search."""
         incident, finding, place = self.incident, self.finding, self.place
         if (
             incident is None
@@ -154,6 +154,7 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
             or not finding.ranks
             or place is None
             or self.hits
+            or self.moved
         ):
             return None
         opened = next((at for each in (finding, *incident.findings) if (at := place_of(incident, each)) is not None), None)

@@ -72,6 +72,7 @@ class BaseScreen(Prompted, PanedScreen, inherit_bindings=False):
         self.hits: list[Place] = []
         self.hit_at = -1
         self.sought: int | None = None  #: a rank that was searched for and has no row in any lane: its log is what there is
+        self.moved = False  #: the cursor went elsewhere since the current finding, or the incident, was opened
         self.trail = Trail()
         self.lane_key = (0, COLLECTIVE)
         self.filter_text = ""

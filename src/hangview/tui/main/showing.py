@@ -87,6 +87,7 @@ class ShowingScreen(AboutScreen, inherit_bindings=True):
             self.show_lane(kept, keep=True)
         else:
             self._open_first()
+            self.moved = False
         self.following = self.following and (not final or bool(being_written(incident)))  # while more is on its way
         self.show_all()
 

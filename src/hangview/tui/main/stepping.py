@@ -65,6 +65,8 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
             self.show_rest()
         else:
             self.go(place)
+            self.moved = False
+            self.show_status()
         self.show_banner()
 
     @in_grid

@@ -182,7 +182,7 @@ def _last_seen(incident: Incident, call: Call, rank: int) -> list[Line]:
                 hang=2,
             )
         )
-    if len(absent) > 3:
+    if lines and len(absent) > 3:
         lines.append(line((f"and {count(len(absent) - 3, 'more rank')} that did not request it", Tone.DIM)))
     return lines
 

@@ -81,7 +81,7 @@ def _so(incident: Incident, call: Call, cell: Cell, newest: Sequence[Entry], log
         stood = cell.rank in logs.busy and logs.stops_below(call.seq, cell)
         return _LOG_STOPS if stood else _WOULD_TELL[cell.state]
     if cell.by_log:
-        return _BY_LOG
+        return f"{_BY_LOG}; it stood or waited itself then" if cell.rank in logs.busy else _BY_LOG
     positions = incident.view.positions(cell.rank)
     if not newest and not any(each.newest for each in positions):
         return _NO_RECORD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hangview.incident import Finding, Incident, Role, Side, Verdict
+from hangview.report.alike import told_once
 from hangview.text import name_ranks
 from hangview.tui.prose import BLANK, Prose, Span, Tone, item, line
 from hangview.tui.text.common import lane_name, role_mark, role_word
@@ -20,7 +21,7 @@ def finding_lines(incident: Incident, finding: Finding) -> Prose:
         lines += [item(each, mark="x ") for each in finding.not_concluded]
     if finding.evidence:
         lines.append(line(("evidence", Tone.HEAD)))
-        lines += [item(each.text) for each in finding.evidence]
+        lines += [item(each.text) for each in told_once(finding.evidence)]
     if finding.steps:
         lines.append(line(("how it was reached", Tone.HEAD)))
         lines += [item(step, mark=f"{at}. ") for at, step in enumerate(finding.steps, 1)]
