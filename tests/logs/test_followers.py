@@ -45,6 +45,9 @@ EXIT = raised("SystemExit: 1", ("/job/train.py", "leave"))
         raised("nvidia_resiliency_ext.inprocess.exception.RankShouldRestart"),
         raised("horovod.common.exceptions.HostsUpdatedInterrupt"),
         raised("asyncio.exceptions.CancelledError"),
+        raised("ray.exceptions.GetTimeoutError: Get timed out: some object(s) not ready."),
+        raised("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."),
+        raised("ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task."),
     ],
 )
 def test_what_others_brought_about_names_nobody(tmp_path, text):

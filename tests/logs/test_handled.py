@@ -20,6 +20,8 @@ GOES_ON = [
     "WARNING:reader:skipping corrupt sample 8123, continuing\n",
     "[2026-06-26 05:04:30][reader][ERROR] - bad record, ignored\n",
     "ERROR reader: upload failed, will retry\n",
+    "WARNING reader: could not read shard_17, skipping it\n",
+    "WARNING urllib3: ('Connection aborted.', quota exceeded), trying again\n",
     "INFO reader: cache unreadable, falling back to the network\n",
 ]
 #: No word of a logger that goes on, or one that takes it back.
@@ -29,6 +31,10 @@ ENDS = [
     "ERROR reader: retries exhausted, was retrying shard_17\n",
     "ERROR reader: cannot continue, skipping is not allowed\n",
     "ERROR reader: not retrying\n",
+    "ERROR reader: shard_17 cannot be skipped\n",
+    "ERROR reader: will not be retried, was skipping\n",
+    "ERROR reader: retrying: maximum of 5 attempts exceeded\n",
+    "ERROR reader: last attempt 4/5 failed, aborting\n",
     "ERROR trainer: stopping, ignoring what is left\n",
     "CRITICAL reader: skipping shard_17\n",
     "ERROR reader: read of shard_17 failed\n",

@@ -309,7 +309,7 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
         name = text.removeprefix("Fatal Python error: ")
         return ProcessEnd(
             rank, text, not _inside(event.frames), False, event.line, EndKind.FATAL, type=name, where=where(event.frames),
-            frames=event.frames, rank_from=named.how,
+            frames=event.frames, rank_from=named.how, inside=_inside(event.frames),
         )  # fmt: skip
     why = follows("", event.text)
     if event.kind == "device" or (why is None and DEVICE.search(event.text)):

@@ -70,8 +70,9 @@ _TYPES: tuple[tuple[re.Pattern[str], str], ...] = (
         "it is how a process is told to start again because of another one",
     ),
     (re.compile(r"(?:^|\.)(?:CancelledError|GeneratorExit)$"), "it is how what is no longer wanted is cancelled"),
+    (re.compile(r"(?:^|\.)GetTimeoutError$"), "it waited for another process of Ray until its own time-out"),
     (
-        re.compile(r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError)$"),
+        re.compile(r"(?:^|\.)(?:DistStoreError|DistNetworkError|Rendezvous\w*|ChildFailedError|(?:Ray)?Actor(?:Died)?Error)$"),
         "another process had left or was not there",
     ),
 )
@@ -84,7 +85,10 @@ _OF_CPP = re.compile(
     r"|^torch\.(?!(?:cuda\.)?OutOfMemoryError$)"
 )
 #: Files of which every part that calls C++ is of one rank's own.
-_OF_ONE_RANK = re.compile(r"torch/(?:nn/(?:modules/|functional\.py|init\.py)|utils/data/|serialization\.py|functional\.py)")
+_OF_ONE_RANK = re.compile(
+    r"torch/(?:nn/(?:modules/|functional\.py|init\.py)|utils/data/|serialization\.py|functional\.py)"
+    r"|/(?:PIL|numpy|pandas|pyarrow|cv2|soundfile|tokenizers|transformers/tokenization\w*)/"
+)
 _KERNELS_THAT_TRAP = re.compile(r"/deep_ep/")
 #: Of these types an error of many ranks is many errors: nobody raises them for having waited.
 _OWN_ON_ALL = re.compile(r"(?:^|\.)(?:OutOfMemoryError|MemoryError|ValueError|TypeError|KeyError|IndexError|AttributeError)$")

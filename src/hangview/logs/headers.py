@@ -69,10 +69,12 @@ _GOES_ON = re.compile(
 )
 #: Words that take it back, and those of a program that ends.
 _ENDS = re.compile(
-    r"\b(?:giving|gave|give) up\b|\bno (?:more |further )?(?:retry|retries|attempts)\b|\b(?:exhausted|exceeded)\b"
-    r"|\bmax(?:imum)?\b.*\b(?:retries|attempts)\b|\b(?:after|all) \d+ (?:retries|attempts)\b"
-    r"|\b(?:not|n't|cannot|without|unable to|instead of|last|final)\b.*\b(?:retry|continu|skip|ignor|attempt)"
-    r"|\babort|\bexiting\b|\bshutting down\b|\bstopping\b|\bterminat|\bfatal\b|\bCRITICAL\b",
+    r"\b(?:giving|gave|give) up\b|\bno (?:more |further )?(?:retry|retries|attempts)\b"
+    r"|\bmax(?:imum)?\b.*\b(?:retries|attempts)\b"
+    r"|\b(?:retries|attempts)\b.*\b(?:exhausted|exceeded)\b|\b(?:exhausted|exceeded)\b.*\b(?:retries|attempts)\b"
+    r"|\b(?:after|all) \d+ (?:retries|attempts)\b|\b(?:last|final) (?:retry|attempt)\b"
+    r"|(?:\bnot|n't|\bcannot|\bunable to|\bwithout|\binstead of) (?:be )?(?:retry|retried|continu|skip|ignor)"
+    r"|\babort(?:ing|s)?\b|\bexiting\b|\bshutting down\b|\bstopping\b|\bterminating\b|\bfatal\b|\bCRITICAL\b",
     re.IGNORECASE,
 )
 _SUCCEEDED = re.compile(
