@@ -67,6 +67,13 @@ def _matches(path: str) -> tuple[str, ...]:
     return found
 
 
+#: What needs no command, by the words that are typed for it.
+_WITHOUT_COMMAND = {
+    **dict.fromkeys(("watch", "follow", "tail"), "hangview PATH watches by itself"),
+    **dict.fromkeys(("open", "view", "show", "tui", "ui"), "hangview PATH opens the screen"),
+}
+
+
 def _meant(path: str, commands: Sequence[str]) -> str:
     """``"; did you mean ..."`` when a missing path looks like a mistyped or misplaced command."""
     if os.sep in path:
@@ -75,7 +82,9 @@ def _meant(path: str, commands: Sequence[str]) -> str:
         return f"; the command comes first: hangview {path} PATH"
     if path == "help":
         return "; did you mean hangview --help?"
-    near = get_close_matches(path, commands, n=1, cutoff=0.6)
+    if path in _WITHOUT_COMMAND:
+        return f"; {_WITHOUT_COMMAND[path]}"
+    near = get_close_matches(path, commands, n=1, cutoff=0.7)
     return f"; did you mean the command {near[0]}?" if near else ""
 
 

@@ -121,7 +121,7 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason, line = _where(str(error), text)
-        raise Complaint(f"{path}:{line}: {reason}") from None
+        raise Complaint(f"{path}:{line}: {_in_words(reason, text, line)}") from None
     except RecursionError:
         raise Complaint(f"{path}: is nested too deeply") from None
 
@@ -132,6 +132,17 @@ def _where(message: str, text: str) -> tuple[str, int]:
     if found is None:
         return message, 1
     return found[1], int(found[2] or len(text.splitlines()) or 1)
+
+
+def _in_words(reason: str, text: str, line: int) -> str:
+    """tomllib's "Invalid value" with the key that has it, and what is wrong: there is none, or text without its quotes."""
+    written = re.match(r"""\s*["']?([\w.-]+)["']?\s*=\s*([^#]*)""", text.split("\n")[line - 1] if text else "")
+    if reason != "Invalid value" or written is None:
+        return reason
+    key, value = written[1], written[2].strip()
+    if not value:
+        return f'{key}: nothing stands after the "="'
+    return f'{key}: text stands in quotes, {key} = "{value}"' if re.fullmatch(r"[\w./~-]+", value) else f"{key}: {reason}"
 
 
 _TABLES = {name.partition(".")[0] for name in BY_NAME if "." in name}

@@ -113,6 +113,7 @@ def test_every_command_has_help(command, capsys):
     ("args", "says"),
     [
         (["reprot", "x"], "reprot: no such file or folder; did you mean the command report?"),
+        (["watch"], "watch: no such file or folder; hangview PATH watches by itself"),
         (["demmo"], "demmo: no such file or folder; did you mean the command demo?"),
         (["--ascii", "report"], "report: no such file or folder; the command comes first: hangview report PATH"),
         (["help"], "help: no such file or folder; did you mean hangview --help?"),
