@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,12 +51,15 @@ _BEFORE = re.compile(
 )
 
 
+_Days: TypeAlias = tuple[tuple[int | None, int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """A printed time. ``days`` are the dates it can mean, (year or None, month, day); ``second`` is of that day."""
 
     text: str  #: to be shown: without the fraction, which c10 does not take from the wall clock
-    days: tuple[tuple[int | None, int, int], ...]
+    days: _Days
     second: int
     zone: int | None  #: seconds east of UTC; None: not printed
 
@@ -66,12 +69,10 @@ class Stamp:
         found = [at for day in self.days for at in self._moments(day, first, last)]
         return min(found, key=lambda at: max(first - at, at - last, 0.0))
 
-    def of_year(self, near: float) -> Stamp:
-        """The same time with a year: of the reading that is nearest to ``near``, Unix seconds."""
-        at = self.moment(near, near) + (self.zone or 0)
-        year = datetime.fromtimestamp(at, UTC).year
-        days = tuple((year, month, day) for _, month, day in self.days if _is_day(year, month, day))
-        return replace(self, days=days or self.days)
+    def days_near(self, near: float) -> _Days:
+        """The dates it can mean, of the year in which it is nearest to ``near``, Unix seconds."""
+        year = datetime.fromtimestamp(self.moment(near, near) + (self.zone or 0), UTC).year
+        return tuple((year, month, day) for _, month, day in self.days if _is_day(year, month, day)) or self.days
 
     def _moments(self, day: tuple[int | None, int, int], first: float, last: float) -> Iterator[float]:
         year, month, number = day
@@ -172,6 +173,7 @@ class Timeline:
         self._fronts: list[str | None] = []  # None: what comes next follows lines that were not looked at
         self._parsed: dict[int, Stamp | None] = {}  # by place
         self._year: float | None = None  # a moment in the year that the file prints, 0.0 where it prints none
+        self._days: dict[_Days, _Days] = {}  # dates as printed, and with the year
         self._passed: deque[RawLine] = deque(maxlen=_PASSED)
         self._last = 0
         self._left_out = False
@@ -243,7 +245,11 @@ class Timeline:
             ends = (*self._fronts[:_NEAR], *self._fronts[:-_NEAR:-1])
             dated = (found for front in ends if front is not None and (found := printed(front)) is not None)
             self._year = next((found.moment(0.0, 0.0) for found in dated if found.days[0][0] is not None), 0.0)
-        return stamp.of_year(self._year) if self._year else stamp
+        if not self._year:
+            return stamp
+        if stamp.days not in self._days:
+            self._days[stamp.days] = stamp.days_near(self._year)
+        return Stamp(stamp.text, self._days[stamp.days], stamp.second, stamp.zone)
 
 
 def of_epoch(text: str) -> str:
