@@ -91,6 +91,37 @@ def test_where_one_alone_raises_it_or_nobody_is_silent_it_names_who_raised(tmp_p
     assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == (2,)
 
 
+CONSOLE = "".join(
+    f"W0626 05:14:47.400000 4000 torch/distributed/elastic/multiprocessing/api.py:900] Sending process {pid} closing signal SIGTERM\n"
+    for pid in (4712, 4713, 4714)
+) + (
+    "E0626 05:14:47.466000 4000 torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: 1) local_rank: 0 (pid: "
+    "4711) of binary: python\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + "=" * 60 + "\nFailures:\n"
+) + "".join(
+    f"[{rank}]:\n  time      : 2026-06-26_05:14:47\n  host      : n1\n  rank      : {rank} (local_rank: {rank})\n  exitcode  : "
+    f"{-15 if rank else 1} (pid: {4711 + rank})\n  error_file: <N/A>\n"
+    for rank in range(4)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [BOOM, ENGINE, DEVICE])
+def test_that_a_launcher_ended_a_rank_is_no_word_of_it(tmp_path, text):
+    logs = {f"rank_{rank}_log": text.replace("{rank}", str(rank)) for rank in (0, 1, 2)}
+    assert leads_of(conclude(read_text(tmp_path, **logs, rank_3_log="", console_log=CONSOLE))) == ()
+    # Of its own it says something else.
+    own = raised("OSError: shard", ("/job/a.py", "f", "g()"))
+    assert 3 in leads_of(conclude(read_text(tmp_path, **logs, rank_3_log=own, console_log=CONSOLE)))
+
+
+@pytest.mark.parametrize(
+    "last", ["OSError: [Errno 5] Input/output error: '/data/a.bin'", "KeyError: 'tokens'", "zlib.error: x"]
+)
+def test_what_no_wait_ends_in_is_of_each_rank_itself(tmp_path, last):
+    text = raised(last, ("/job/a.py", "f", "g()"))
+    found = conclude(read_text(tmp_path, rank_0_log=text, rank_1_log=text, rank_2_log="", rank_3_log="", console_log=CONSOLE))
+    assert leads_of(found) == (0, 1)
+
+
 def test_a_lack_of_memory_is_of_each_rank_itself(tmp_path):
     text = raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ("/job/a.py", "f", "y = x @ x"))
     found = conclude(read_text(tmp_path, rank_0_log=text, rank_1_log=text, rank_2_log="", rank_3_log=""))

@@ -90,8 +90,14 @@ _OF_ONE_RANK = re.compile(
     r"|/(?:PIL|numpy|pandas|pyarrow|cv2|soundfile|tokenizers|transformers/tokenization\w*)/"
 )
 _KERNELS_THAT_TRAP = re.compile(r"/deep_ep/")
-#: Of these types an error of many ranks is many errors: nobody raises them for having waited.
-_OWN_ON_ALL = re.compile(r"(?:^|\.)(?:OutOfMemoryError|MemoryError|ValueError|TypeError|KeyError|IndexError|AttributeError)$")
+#: Of these types, and of a file system's numbers, an error of many ranks is many errors: nobody raises them for having waited.
+_OWN_ON_ALL = re.compile(
+    r"(?:^|\.)(?:OutOfMemoryError|MemoryError|ValueError|TypeError|KeyError|IndexError|AttributeError|ZeroDivisionError"
+    r"|Unicode\w*Error|NameError|ImportError|ModuleNotFoundError|BadZipFile)$|^zlib\.error$"
+)
+_OWN_FAILURE = re.compile(
+    r"CUDA out of memory|\[Errno (?:5|28|30|116|121|122)\]"
+)  # EIO, ENOSPC, EROFS, ESTALE, EREMOTEIO, EDQUOT
 #: Files in which a thread or a task waits for another one, of this process or of another.
 _WAITING = re.compile(r"(?:concurrent/futures/(?:_base|thread|process)|asyncio/\w+|/threading|torch/futures/__init__)\.py$")
 NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
@@ -147,9 +153,9 @@ def outside_shown(type_: str, frames: Sequence[StackFrame], *, by_raise: bool) -
     return bool(frames) and _OF_ONE_RANK.search(frames[0].filename) is not None
 
 
-def shared(type_: str) -> bool:
+def shared(type_: str, text: str) -> bool:
     """Whether an error that many ranks raise may be how they all met the end of one wait."""
-    return _OWN_ON_ALL.search(type_) is None
+    return _OWN_ON_ALL.search(type_) is None and _OWN_FAILURE.search(text) is None
 
 
 def _is_exit(type_: str) -> bool:

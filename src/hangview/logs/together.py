@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _DIFFERS = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
 _SAID = 80
 _FEWEST = 2
+_BY_OTHERS = frozenset({EndKind.SIGNAL, EndKind.EXIT_CODE})
 
 
 _WHY = "half or more of the ranks raised the same while another one says nothing: so may all who waited for that one"
@@ -30,9 +31,10 @@ Ends: TypeAlias = "Mapping[int, tuple[ProcessEnd, ...]]"
 
 def marked(ends: Ends, known: Collection[int], spoke: Collection[int]) -> Ends:
     """The ends by rank, those marked to follow that half or more of the ``known`` ranks raised alike, while of at least one
-    rank nothing tells (``spoke``: all others), no record, no position and no end. Errors in which no wait ends, as a lack of
-    memory, are of each rank itself."""
-    many = _of_many(ends) if set(known) - set(spoke) - set(ends) else {}
+    rank nothing tells (``spoke``: all others), no record, no position and no end but that somebody ended it. Errors in which no
+    wait ends, as a lack of memory, are of each rank itself."""
+    told = {rank for rank, ones in ends.items() if any(not one.follower or one.kind not in _BY_OTHERS for one in ones)}
+    many = _of_many(ends) if set(known) - set(spoke) - told else {}
     out = dict(ends)
     for what, ranks in many.items():
         if 2 * len(ranks) >= len(known):
@@ -52,7 +54,7 @@ def _of_many(ends: Ends) -> dict[tuple[object, ...], set[int]]:
 
 def _kind(end: ProcessEnd) -> tuple[object, ...] | None:
     """What two ends have in common that may be of one wait; None for an end that is of a rank itself."""
-    if end.kind is EndKind.OOM_KILLER or not shared(end.type or "") or "CUDA out of memory" in end.what:
+    if end.kind is EndKind.OOM_KILLER or not shared(end.type or "", end.what):
         return None
     return end.kind, end.type, _DIFFERS.sub("", end.what)[:_SAID]
 
