@@ -46,6 +46,7 @@ def test_the_rest_of_the_object():
     assert (got["schema"], got["hangview"], got["verdict"], got["leads"]) == (1, __version__, "no_hang", [])
     assert got["coverage"] == {
         "expected": [0, 1, 2, 3],
+        "at_least": None,
         "read": [0, 2, 3],
         "partial": [],
         "missing": [1],
@@ -128,3 +129,11 @@ def test_sources_are_ordered_by_rank_then_path_whatever_the_order_on_disk():
     sources = (log(1), dump(10), dump(2), dump(None, path="z"), dump(None, path="a"), dump(1))
     got = [source["path"] for source in json.loads(to_json(incident(sources=sources)))["sources"]]
     assert got == ["trace_1", "logs/rank_1.log", "trace_2", "trace_10", "a", "z"]
+
+
+def test_where_the_files_name_fewer_ranks_than_there_must_be_it_is_said():
+    """Ranks count from 0: where one has number 6 there are seven."""
+    made = healthy()
+    groups = tuple(replace(group, inferred=True, ranks=(1, 3, 6)) for group in made.groups)
+    made = replace(made, groups=groups, coverage=replace(made.coverage, expected=(1, 3, 6)))
+    assert json.loads(to_json(made))["coverage"]["at_least"] == 7

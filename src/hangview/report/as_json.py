@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hangview._version import __version__
-from hangview.report.coverage import missing_by_reason
+from hangview.report.coverage import at_least, missing_by_reason
 from hangview.report.json_text import json_text
 from hangview.report.page import evidence_text, ordered
 from hangview.schema import SourceKind
@@ -36,6 +36,7 @@ def report(incident: Incident) -> Mapping[str, Any]:
         "leads": sorted(incident.leads),
         "coverage": {
             "expected": sorted(coverage.expected),
+            "at_least": at_least(incident) or None,
             "read": sorted(coverage.read),
             "partial": sorted(coverage.partial),
             "missing": sorted(coverage.missing),

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hangview.text import count, escape
+from hangview.report.coverage import of_ranks
+from hangview.text import escape
 from hangview.worksheet.markdown import from_markdown
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def new_name() -> str:
 
 def about(incident: Incident) -> str:
     """An incident in one line, so that a person knows which one a draft is of."""
-    ranks = count(len(incident.coverage.expected), "rank")
+    ranks = of_ranks(incident)
     attempts = incident.records.attempts if len(incident.records.attempts) > 1 else ()  # of one alone there is nothing to say
     attempt = next((f", attempt {attempt.attempt}" for attempt in attempts if attempt.current), "")
     finding = f": {escape(incident.findings[0].summary)}" if incident.findings else ""

@@ -367,6 +367,21 @@ async def test_an_earlier_draft_is_offered_and_gone_on_with(tmp_path: Path) -> N
         assert re.search(r"\* Driver +580\.65", screen_text(app))
 
 
+async def test_two_drafts_of_one_minute_are_told_apart(tmp_path: Path) -> None:
+    for number, text in enumerate(("580.65", "580.82")):
+        store = store_in(tmp_path)
+        store.keep(prefill(INCIDENT).with_text("driver", text), INCIDENT)
+        store.close()
+        (path,) = (draft.path for draft in store_in(tmp_path).drafts(INCIDENT) if text in draft.text)
+        os.utime(path, (1_760_000_040 + number, 1_760_000_040 + number))  # at 54:00 and 54:01
+    async with form(tmp_path, size=(120, 40)) as (app, _, _pilot):
+        assert on_top(app) is DraftDialog
+        shown = screen_text(app)
+        assert "1 field written (Driver: 580.65)" in shown
+        assert "1 field written (Driver: 580.82)" in shown
+        assert len(re.findall(r"\d\d:54:0[01] ", shown)) == 2
+
+
 async def test_an_earlier_draft_may_be_left_where_it_is(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     store.keep(prefill(INCIDENT).with_text("driver", "580.65"), INCIDENT)

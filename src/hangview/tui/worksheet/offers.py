@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from hangview.text import escape, shorten
 from hangview.tui.asking import Asking
 from hangview.tui.live import live_keys
 from hangview.tui.prose import Tone, line
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from hangview.worksheet.session import Session
 
 
+#: Characters of what is written in a draft that tell it from others.
+_WRITTEN = 24
+
+
 class DraftDialog(Asking, Dialog[str]):
     """Earlier drafts of this incident, the newest first. Answers what was gone on with, "" to begin anew, None when left.
 
@@ -59,14 +64,22 @@ class DraftDialog(Asking, Dialog[str]):
         self._early = ""  # typed before the question was there
 
     def _words(self, draft: Draft) -> Content:
-        edited = sum(field.mark is Mark.EDITED for field in draft.sheet)
-        notes = [self.words.count("draft.written", edited) if edited else self.words("draft.nothing")]
+        edited = [field for field in draft.sheet if field.mark is Mark.EDITED]
+        notes = [self.words.count("draft.written", len(edited)) if edited else self.words("draft.nothing")]
+        if edited:  # two of one minute are told apart by what is in them
+            typed = shorten(escape(" ".join(edited[0].typed.split())), _WRITTEN)
+            notes[0] += f" ({edited[0].label}{f': {typed}' if typed else ''})"
         if draft.open_elsewhere:
             notes.append(self.words("draft.elsewhere"))
         if draft.saved_to is not None:
             key = "draft.changed_there" if draft.saved_differs else "saved_to"
             notes.append(self.words(key, path=short_path(draft.saved_to, self._session.store.cwd)))
-        return Content(self.spell(f"{_when(draft)}  {' · '.join(notes)}\n    {draft.about}"))
+        return Content(self.spell(f"{self._when(draft)}  {' · '.join(notes)}\n    {draft.about}"))
+
+    def _when(self, draft: Draft) -> str:
+        """When it was written last: to the second where there is another one of the same minute."""
+        alike = sum(_minute(each) == _minute(draft) for each in self._drafts) > 1
+        return _moment(draft, "%Y-%m-%d %H:%M:%S") if alike else _minute(draft)
 
     def compose(self) -> ComposeResult:
         yield self.frame(self.words("draft.title"), self._list, self._message, self._keys, classes="-tall")
@@ -143,7 +156,7 @@ class DraftDialog(Asking, Dialog[str]):
             return
         self._doomed, self._early = draft, ""
         self.set_focus(None)  # no key moves the list meanwhile
-        self._say(self.words("draft.delete", when=_when(draft)))
+        self._say(self.words("draft.delete", when=self._when(draft)))
         self._say_keys()
         self.ask()
 
@@ -156,16 +169,20 @@ class DraftDialog(Asking, Dialog[str]):
         if problem:
             self._say(self.words("draft.not_deleted", why=self.words.tell(problem)))
             return
-        at = self._drafts.index(draft)
+        at, when = self._drafts.index(draft), self._when(draft)
         self._drafts.remove(draft)
         self._list.remove_option_at_index(at)
-        self._say(self.words("draft.deleted", when=_when(draft)))
+        self._say(self.words("draft.deleted", when=when))
         if not self._drafts:
             self.dismiss("")
 
 
-def _when(draft: Draft) -> str:
-    return datetime.fromtimestamp(draft.modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
+def _minute(draft: Draft) -> str:
+    return _moment(draft, "%Y-%m-%d %H:%M")
+
+
+def _moment(draft: Draft, form: str) -> str:
+    return datetime.fromtimestamp(draft.modified_ns / 1e9).strftime(form)
 
 
 class ChangesDialog(Dialog[tuple[int, int]]):
