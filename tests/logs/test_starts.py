@@ -145,6 +145,15 @@ def test_what_is_raised_after_the_new_start_is_how_the_newest_run_ended(tmp_path
         assert end.line.number > (5 if form is one_each else 8)
 
 
+def test_one_rank_that_starts_again_ends_no_run_of_the_others(tmp_path: Path) -> None:
+    """Fault-tolerant jobs replace a process alone: what the others printed before that is of this run."""
+    text = "".join(barrier(rank, "04:51:40") for rank in RANKS) + raised(2) + barrier(1, "05:06:40") + wait(0, 42, "05:17:21")
+    text += wait(3, 42, "05:17:21")
+    assert leads(read_text(tmp_path, train_log=text)) == (2,)
+    own = text.replace("[rank2]: ", "[rank1]: ")
+    assert leads(read_text(tmp_path, train_log=own)) == ()
+
+
 def test_the_first_barrier_of_another_group_is_no_new_start(tmp_path: Path) -> None:
     text = barrier(2, "04:51:40") + raised(2) + barrier(2, "05:06:40", "PG ID 1 PG GUID 1")
     evidence = read_text(tmp_path, rank_2_log=text, rank_0_log=wait(0, 42, "05:17:21"), rank_1_log=wait(1, 42, "05:17:21"))
@@ -171,6 +180,14 @@ def test_a_launcher_that_starts_the_workers_again_ends_a_run(tmp_path: Path) -> 
     run = raised(3) + wait(0, 42, "01:17:21")
     now = wait(1, 12, "01:40:21") + wait(0, 12, "01:40:21") + behind(2, 11, "01:40:22") + wait(3, 12, "01:40:21")
     assert leads(read_text(tmp_path, train_log=run + RESTART + now)) == (2,)
+
+
+def test_processes_that_are_ended_go_on_to_print_behind_the_launchers_line(tmp_path: Path) -> None:
+    run = wait(0, 42, "01:17:21") + raised(3)
+    late = wait(2, 42, "01:19:20")
+    now = wait(1, 12, "01:40:21") + wait(0, 12, "01:40:21") + wait(3, 12, "01:40:21")
+    evidence = read_text(tmp_path, train_log=run + RESTART + late + now)
+    assert [(row.rank, row.timed_out_seq) for row in evidence.groups] == [(0, 12), (1, 12), (3, 12)]
 
 
 def test_a_launcher_that_starts_nothing_any_more_takes_nothing_away(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ _APART = 60.0
 _DYING = 120.0
 #: What was printed so long before the first wait of an earlier run is still of it.
 _BEFORE = 3600.0
+#: Lines of a launcher or scheduler that are looked at, the last ones.
+_MOST_TOLD = 64
 _ROWS = (Caught, Status, Heartbeat, TimedOut, WorkStack)
 #: What tells of a run that hangs or ends; other lines alone do not make it the one that counts.
 _TELLING = (*_ROWS, Raised, Fatal, ChildFailed, SummaryEntry, TaskEnd, KernelKill, StackSeen)
@@ -67,6 +69,7 @@ class _Cut:
     first: float | None = None
     zoned: bool = False
     past: int = 0  #: last line that is of an earlier run for certain
+    dying: float = 0.0  #: for so long after ``since`` processes of the earlier run may still print, behind ``line``
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,12 @@ def newest(scans: Sequence[LogScan]) -> tuple[tuple[LogScan, ...], tuple[Aside, 
     if not any(_may_hold_several(scan) for scan in scans):
         return tuple(scans), ()
     clock = _Clock(scans)
-    cuts = {scan.source: _cuts(scan, clock) for scan in scans}
+    again = _printed_again(scans)
+    of_all = _of_most(again, scans)
+    cuts = {
+        scan.source: _cuts(scan, _begun(again.get(scan.source, {}), clock, of_all=of_all), clock, of_all=of_all)
+        for scan in scans
+    }
     found = [cut for whole, own in cuts.values() for cut in (whole, *own.values()) if cut is not None]
     if not found:
         return tuple(scans), ()
@@ -149,11 +157,10 @@ def _key(event: Event, scan: LogScan) -> _Key | None:
     return None if scan.path_task is None else ("path", scan.path_task)
 
 
-def _cuts(scan: LogScan, clock: _Clock) -> tuple[_Cut | None, Mapping[_Key, _Cut]]:
+def _cuts(scan: LogScan, begun: Mapping[_Key, _Cut], clock: _Clock, *, of_all: bool) -> tuple[_Cut | None, Mapping[_Key, _Cut]]:
     """Where the newest run begins in a file, and for the processes of which their own lines show it."""
-    begun, waited = _begun(scan, clock), _waited(scan, clock)
-    by_launcher = _by_launcher(scan, clock)
-    strong = [cut for cut in (_earliest(begun.values()), by_launcher) if cut is not None]
+    waited, by_launcher = _waited(scan, clock), _by_launcher(scan, clock)
+    strong = [cut for cut in (_earliest(begun.values()) if of_all else None, by_launcher) if cut is not None]
     whole = max(strong, key=lambda cut: cut.line, default=None)
     weak = _earliest(_latest(waited.values()))
     if weak is not None and (whole is None or whole.line <= weak.past):
@@ -176,30 +183,56 @@ def _latest(cuts: Iterable[_Cut]) -> list[_Cut]:
     return [cut for cut in listed if newest is None or (cut.since is not None and cut.since >= newest - _BEFORE)]
 
 
-def _begun(scan: LogScan, clock: _Clock) -> dict[_Key, _Cut]:
-    """Processes that print anew what each prints once, as often as any in the file does."""
-    found: dict[tuple[_Key, str], list[Began]] = defaultdict(list)
-    for event in _all(scan):
-        if isinstance(event, Began) and (key := _key(event, scan)) is not None:
-            known = found[key, event.what]
-            same = known and (
-                known[-1].line.number == event.line.number or (event.who.pid is not None and event.who.pid == known[-1].who.pid)
-            )
-            if not same:
-                known.append(event)
-    most = max((len(events) for events in found.values()), default=0)
+def _printed_again(scans: Iterable[LogScan]) -> dict[int, dict[_Key, list[Began]]]:
+    """By file and process, the lines that a process prints once in each start, where they are as many as any has; and whether
+    most that print such a line do so again: then the job was started again, else these processes alone."""
+    found: dict[tuple[str, int, _Key], list[Began]] = defaultdict(list)
+    for scan in scans:
+        for event in _all(scan):
+            if not isinstance(event, Began) or (key := _key(event, scan)) is None:
+                continue
+            known = found[event.what, scan.source, key]
+            if known and (known[-1].line.number == event.line.number or _same_process(known[-1], event)):
+                continue
+            known.append(event)
+    most = max(map(len, found.values()), default=0)
+    cuts: dict[int, dict[_Key, list[Began]]] = defaultdict(dict)
     if most < 2:
-        return {}
+        return cuts
+    for (_, source, key), events in found.items():
+        known = cuts[source].get(key, [])
+        if len(events) == most and (not known or events[-1].line.number < known[-1].line.number):
+            cuts[source][key] = events
+    return cuts
+
+
+def _same_process(one: Began, other: Began) -> bool:
+    return one.who.pid is not None and one.who.pid == other.who.pid
+
+
+def _of_most(again: Mapping[int, Mapping[_Key, list[Began]]], scans: Iterable[LogScan]) -> bool:
+    """Whether most of the processes that print what each prints once do so again."""
+    whats = {events[0].what for found in again.values() for events in found.values()}
+    told = {
+        (scan.source, key)
+        for scan in scans
+        for event in scan.events
+        if isinstance(event, Began) and event.what in whats and (key := _key(event, scan)) is not None
+    }
+    return 2 * sum(map(len, again.values())) >= len(told)
+
+
+def _begun(again: Mapping[_Key, list[Began]], clock: _Clock, *, of_all: bool) -> dict[_Key, _Cut]:
+    """Processes that print anew what each prints once. ``of_all``: the whole job was started again."""
     cuts: dict[_Key, _Cut] = {}
-    for (key, what), events in found.items():
-        if len(events) == most and (key not in cuts or events[-1].line.number < cuts[key].line):
-            first, last = (event.line.printed.own for event in (events[0], events[-1]))
-            said = "its NCCL version" if what == "nccl" else "its first barrier"
-            cut = _Cut(events[-1].line.number, f"{key[0]} {key[1]} tells of {said} again", past=events[-2].line.number)
-            if first is not None and last is not None:
-                since, start = clock.at(last) - 1, clock.at(first) - _BEFORE
-                cut = replace(cut, since=since, first=start, zoned=last.zone is not None)
-            cuts[key] = cut
+    for key, events in again.items():
+        first, last = (event.line.printed.own for event in (events[0], events[-1]))
+        said = "its NCCL version" if events[0].what == "nccl" else "its first barrier"
+        cut = _Cut(events[-1].line.number, f"{key[0]} {key[1]} tells of {said} again", past=events[-2].line.number)
+        if first is not None and last is not None:
+            since, start = clock.at(last) - 1, clock.at(first) - _BEFORE
+            cut = replace(cut, since=since, first=start if of_all else None, zoned=last.zone is not None)
+        cuts[key] = cut
     return cuts
 
 
@@ -207,13 +240,13 @@ def _by_launcher(scan: LogScan, clock: _Clock) -> _Cut | None:
     """A launcher that starts its workers again, or a scheduler that ended the job, with lines long after that."""
     cut: _Cut | None = None
     events = _all(scan)
-    for event in events:
-        if not isinstance(event, Said) or event.name not in (_RESTART, _CANCELLED):
-            continue
+    told = [event for event in events if isinstance(event, Said) and event.name in (_RESTART, _CANCELLED)]
+    for event in told[-_MOST_TOLD:]:
         stamp = event.line.printed.own or event.line.printed.before
         at = None if stamp is None else clock.at(stamp)
         if event.name == _RESTART:
-            cut = _Cut(event.line.number + 1, "the launcher started the workers again", at, zoned=bool(stamp and stamp.zone))
+            why, zoned = "the launcher started the workers again", stamp is not None and stamp.zone is not None
+            cut = _Cut(event.line.number + 1, why, at, zoned=zoned, dying=_APART)
         elif at is not None and stamp is not None:
             since = at + _DYING
             for other in events:
@@ -302,8 +335,7 @@ def _is_earlier(
     if stamp is not None:
         if cut is None or cut.since is None or cut.zoned != zoned:
             return before
-        dying = isinstance(event, _ROWS) and at <= cut.since + (_APART if cut.first is None else 0.0)
-        return (before and at <= cut.since) or dying
+        return at <= cut.since if before else isinstance(event, _ROWS) and at <= cut.since + cut.dying
     if before and cut is not None and cut.since is not None and near is not None and (near.zone is not None) == cut.zoned:
         return clock.at(near) <= cut.since
     return before
