@@ -107,7 +107,10 @@ CONSOLE = "".join(
 @pytest.mark.parametrize("text", [BOOM, ENGINE, DEVICE])
 def test_that_a_launcher_ended_a_rank_is_no_word_of_it(tmp_path, text):
     logs = {f"rank_{rank}_log": text.replace("{rank}", str(rank)) for rank in (0, 1, 2)}
-    assert leads_of(conclude(read_text(tmp_path, **logs, rank_3_log="", console_log=CONSOLE))) == ()
+    [found] = conclude(read_text(tmp_path, **logs, rank_3_log="", console_log=CONSOLE))
+    assert (found.kind, found.ranks, found.others) == (Kind.NOT_OBSERVED, (3,), (0, 1, 2))
+    assert "of rank 3 no log says what happened, but how its process ended" in found.summary
+    assert any("half or more of the ranks raised the same" in step for step in found.steps)
     # Of its own it says something else.
     own = raised("OSError: shard", ("/job/a.py", "f", "g()"))
     assert 3 in leads_of(conclude(read_text(tmp_path, **logs, rank_3_log=own, console_log=CONSOLE)))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _ALIKE = 8  #: ends of silent ranks that are quoted
 _NO_DTYPES = "that dtypes and shapes are alike: the log prints element counts alone"
+_DEEPSPEED = "that it is the process of this command: DeepSpeed prints that of its last process, whichever failed"
 _NOT_SOUND = "that there is no network fault at all"
 
 
@@ -285,15 +286,22 @@ def only_exceptions(scene: Scene) -> list[Finding]:
     if not ends:
         return []
     ranks = tuple(end.rank for end in ends)
-    silent = tuple(sorted(scene.known - set(scene.ends)))
+    ended = {
+        rank for rank, told in scene.ends.items() if told[0].follower and told[0].kind in (EndKind.SIGNAL, EndKind.EXIT_CODE)
+    }
+    silent = tuple(sorted(scene.known - set(scene.ends) | ended))
     summary = f"{words.waits(ranks)} in a call that the logs do not name, or lost a connection there"
     if silent:
-        summary += f"; of {name_ranks(silent, 12)} no log says what happened"
+        summary += f"; of {name_ranks(silent, 12)} no log says what happened" + (", but how its process ended" if ended else "")
+    why: dict[str, list[int]] = defaultdict(list)
+    for end in ends:
+        why[end.why_follower].append(end.rank)
     return [
         Finding(
             Kind.NOT_OBSERVED, Role.LEAD, silent, ranks, None, None, None, None, Side.UNKNOWN, summary,
             tuple(words.quoted(scene.evidence, end.line, f"rank {end.rank}: ") for end in ends), words.COLLECTION_FIRST,
             (f"that {name_ranks(ranks, 8)}, which reported it, {words.is_or_are(ranks)} at fault",),
+            tuple(f"what {name_ranks(those, 8)} raised is taken to follow: {reason}" for reason, those in why.items()),
         )
     ]  # fmt: skip
 
@@ -310,7 +318,8 @@ def ended_somewhere(scene: Scene) -> list[Finding]:
                 Kind.PROCESS_ENDED, Role.LEAD, (), tuple(sorted(scene.waits)), None, None, None, None,
                 Side.HOST if end.before_communication else Side.UNKNOWN, summary,
                 tuple(words.quoted(scene.evidence, line) for line in (end.line, *end.lines)),
-                "which rank this process is: its pid, its host, its place in the launcher's log", (_NOT_SOUND,),
+                "which rank this process is: its pid, its host, its place in the launcher's log",
+                (_NOT_SOUND, _DEEPSPEED) if "] exits with return code" in end.line.text else (_NOT_SOUND,),
                 (f"it was raised in {end.where}",) if end.where else (),
             )
         )  # fmt: skip
