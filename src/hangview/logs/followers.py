@@ -45,7 +45,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (
         # gloo tells it to every other operation of a context in which one timed out (transport/tcp/unbound_buffer.cc).
-        re.compile(r"Application timeout caused pair closure"),
+        re.compile(r"Application timeout \w+ pair closure"),
         "it waited while another operation of its own met its time-out",
     ),
     (
