@@ -154,6 +154,25 @@ def test_one_rank_that_starts_again_ends_no_run_of_the_others(tmp_path: Path) ->
     assert leads(read_text(tmp_path, train_log=own)) == ()
 
 
+def test_hosts_that_print_in_other_zones_are_told_apart_by_the_order_of_the_lines(tmp_path: Path) -> None:
+    """Ranks 2 and 3 are on a host whose clock prints eight hours less."""
+    run = "".join(barrier(rank, at) for rank, at in ((0, "12:51:40"), (1, "12:51:40"), (2, "04:51:40"), (3, "04:51:40")))
+    now = "".join(barrier(rank, at) for rank, at in ((0, "13:06:40"), (1, "13:06:40"), (2, "05:06:40"), (3, "05:06:40")))
+    now += wait(0, 42, "13:17:21") + wait(1, 42, "13:17:21") + wait(2, 42, "05:17:21") + behind(3, 41, "05:17:22")
+    evidence = read_text(tmp_path, train_log=run + behind(2, 7, "04:59:00") + raised(3) + now)
+    assert leads(evidence) == (3,)
+    assert sorted(row.rank for row in evidence.groups) == [0, 1, 2, 3]
+    assert not evidence.ends
+
+
+def test_a_library_that_is_told_of_twice_is_no_new_start_of_the_others(tmp_path: Path) -> None:
+    version = "{} NCCL version 2.21.5+cuda12.4\n"
+    first, again = version.format("2026-06-26 04:51:40"), version.format("2026-06-26 05:06:40")
+    failed = "2026-06-26 05:01:00 ERROR step failed\n" + raised(3)
+    texts = {f"rank_{rank}_log": wait(rank, 42, "05:17:21") for rank in (1, 2)}
+    assert leads(read_text(tmp_path, rank_0_log=first + again + wait(0, 42, "05:17:21"), rank_3_log=failed, **texts)) == (3,)
+
+
 def test_the_first_barrier_of_another_group_is_no_new_start(tmp_path: Path) -> None:
     text = barrier(2, "04:51:40") + raised(2) + barrier(2, "05:06:40", "PG ID 1 PG GUID 1")
     evidence = read_text(tmp_path, rank_2_log=text, rank_0_log=wait(0, 42, "05:17:21"), rank_1_log=wait(1, 42, "05:17:21"))

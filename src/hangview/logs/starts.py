@@ -211,7 +211,8 @@ def _same_process(one: Began, other: Began) -> bool:
 
 
 def _of_most(again: Mapping[int, Mapping[_Key, list[Began]]], scans: Iterable[LogScan]) -> bool:
-    """Whether most of the processes that print what each prints once do so again."""
+    """Whether most of the processes that print what each prints once do so again. NCCL's version may be that of another
+    library, where the line does not say which process printed it, and only one tells of it."""
     whats = {events[0].what for found in again.values() for events in found.values()}
     told = {
         (scan.source, key)
@@ -219,6 +220,9 @@ def _of_most(again: Mapping[int, Mapping[_Key, list[Began]]], scans: Iterable[Lo
         for event in scan.events
         if isinstance(event, Began) and event.what in whats and (key := _key(event, scan)) is not None
     }
+    events = [event for found in again.values() for lines in found.values() for event in lines]
+    if len(told) < 2 and any(event.what == "nccl" and event.who.pid is None for event in events):
+        return False
     return 2 * sum(map(len, again.values())) >= len(told)
 
 
@@ -323,19 +327,24 @@ def _is_earlier(
     clock: _Clock,
 ) -> bool:
     key = _key(event, scan)
-    cuts = [cut for cut in (whole, own.get(key) if key is not None else None) if cut is not None]
-    cut = max(cuts, key=lambda cut: cut.line, default=None)
+    mine = own.get(key) if key is not None else None
+    cut = max((cut for cut in (whole, mine) if cut is not None), key=lambda cut: cut.line, default=None)
     before = cut is not None and event.line.number < cut.line
     stamp, near = event.line.printed.own, event.line.printed.before
     about = stamp or (near if isinstance(event, _ROWS) else None)  # the watchdog's last words bear no time
     if about is not None:
         at, zoned = clock.at(about), about.zone is not None
-        if any(zoned == kind and first is not None and first <= at <= (since or 0.0) for kind, first, since in spans):
-            return True
+        # What a process's own lines say of it goes before times, which hosts may print in several zones.
+        known = mine.since if mine is not None and not before else None
+        for kind, first, since in spans:
+            newer = known is None or (since is not None and known < since)
+            if newer and zoned == kind and first is not None and since is not None and first <= at <= since:
+                return True
     if stamp is not None:
         if cut is None or cut.since is None or cut.zoned != zoned:
             return before
-        return at <= cut.since if before else isinstance(event, _ROWS) and at <= cut.since + cut.dying
+        ending = isinstance(event, _ROWS) and cut.since - _DYING <= at <= cut.since + cut.dying and cut.dying > 0
+        return at <= cut.since if before else ending
     if before and cut is not None and cut.since is not None and near is not None and (near.zone is not None) == cut.zoned:
         return clock.at(near) <= cut.since
     return before
