@@ -66,7 +66,8 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         else:
             self.go(place)
             self.moved = False
-            self.show_status()
+            if self.rowless() is not None:
+                self.show_status()
         self.show_banner()
 
     @in_grid

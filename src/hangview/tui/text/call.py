@@ -16,8 +16,8 @@ from hangview.tui.sides import disagree
 from hangview.tui.text.common import (
     clock_spread,
     clock_time,
-    group_named,
     lane_name,
+    of_group,
     ranks_text,
     role_mark,
     role_word,
@@ -173,12 +173,12 @@ def _last_seen(incident: Incident, call: Call, rank: int) -> list[Line]:
         frame = own_frame(entry.stack)
         where = short_frame(frame) if frame else "stack not recorded"
         seq = entry.seq if entry.seq is not None else entry.p2p_seq
-        at = f"{entry.op.name} {seq} of {group_named(incident, entry)}"
+        at = f"{entry.op.name} {seq}{of_group(incident, entry)}"
         lines.append(
             line(
                 (f"rank {each} was last seen in ", Tone.PLAIN),
                 (where, Tone.STRONG),
-                f"  ← stack of its newest entry of any group, {at}",
+                f"  ← stack of its newest entry, {at}",
                 hang=2,
             )
         )

@@ -86,10 +86,10 @@ def groups_of(incident: Incident, entries: Sequence[Entry]) -> list[Group | None
     return [group_of(incident, found.get((entry.source, entry.position))) for entry in entries]
 
 
-def group_named(incident: Incident, entry: Entry) -> str:
-    """The name of a record's group: the numbers of calls are of a group."""
+def of_group(incident: Incident, entry: Entry) -> str:
+    """``" of dp_3"``: the numbers of calls are of a group; "" where a record names none."""
     (found,) = groups_of(incident, (entry,))
-    return found.label if found else "no group"
+    return f" of {found.label}" if found else ""
 
 
 def op_text(entry: Entry, group: Group | None) -> str:

@@ -9,7 +9,7 @@ from hangview.schema import CellState
 from hangview.text import count
 from hangview.tui.prose import Line, Prose, Tone, field, line
 from hangview.tui.sides import disagree
-from hangview.tui.text.common import clock_time, full_time, group_named, lane_name, state_tone
+from hangview.tui.text.common import clock_time, full_time, lane_name, of_group, state_tone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ def _newest(incident: Incident, newest: Sequence[Entry], by_its_log: str) -> Lin
     entry = newest[0]
     seq = entry.seq if entry.seq is not None else entry.p2p_seq
     done = f", completed {clock_time(entry.completed_ns)}" if entry.completed_ns is not None else ", completion not recorded"
-    text = f"{entry.op.name} {seq} of {group_named(incident, entry)}, {entry.reading.word}: requested "
+    text = f"{entry.op.name} {seq}{of_group(incident, entry)}, {entry.reading.word}: requested "
     return field("newest", f"{text}{clock_time(entry.created_ns)} UTC{done}", ", over all its groups")
 
 

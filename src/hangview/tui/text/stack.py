@@ -8,6 +8,7 @@ from hangview.engine.frames import file_name, first_own, is_torch
 from hangview.engine.outside import main_stacks
 from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Prose, Tone, item, line
+from hangview.tui.text.common import of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,5 +86,5 @@ def _newest(incident: Incident, rank: int) -> list[Line]:
         return [BLANK, line((f"rank {rank} has no entry at all", Tone.UNKNOWN))]
     entry = newest[0]
     seq = entry.seq if entry.seq is not None else entry.p2p_seq
-    head = line((f"rank {rank}'s newest entry of any group: {entry.op.name} {seq}", Tone.HEAD))
+    head = line((f"rank {rank}'s newest entry of any group: {entry.op.name} {seq}{of_group(incident, entry)}", Tone.HEAD))
     return [BLANK, head, *(frame_lines(entry.stack) or [line(("  stack not recorded", Tone.UNKNOWN))])]
