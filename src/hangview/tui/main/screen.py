@@ -140,7 +140,8 @@ class MainScreen(RecallingScreen, inherit_bindings=False):
         return True
 
     def at_top(self) -> bool:
-        return self._way_back() is None
+        step = self._way_back()
+        return step is None or (step == self._to_center and self.focused is None)  # no pane is in sight yet that was gone to
 
     def _way_back(self) -> Callable[[], None] | None:
         """What one level back does; None at the top."""
