@@ -70,7 +70,8 @@ EXIT = (
     ("2", "usage or configuration error, said in one line"),
     (
         "3",
-        "nothing could be concluded: no readable dump or log, no call that could be compared, or calls that are not over and nothing that tells whether they stand still",
+        "nothing could be concluded: no readable dump or log, no call that could be compared, "
+        "or calls that are not over and nothing that tells whether they stand still",
     ),
     ("130, 128+n", "interrupted, ended by signal n"),
 )
