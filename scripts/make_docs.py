@@ -68,11 +68,7 @@ EXIT = (
     ("0", "looked, and these files show no hang"),
     ("1", "a divergence was found: a call that is unfinished, or that differs between ranks"),
     ("2", "usage or configuration error, said in one line"),
-    (
-        "3",
-        "nothing could be concluded: no readable dump or log, no call that could be compared, "
-        "or calls that are not over and nothing that tells whether they stand still",
-    ),
+    ("3", "nothing could be concluded: nothing to compare, or calls that are open and may be of a job that runs"),
     ("130, 128+n", "interrupted, ended by signal n"),
 )
 
