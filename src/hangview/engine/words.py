@@ -32,6 +32,9 @@ COMPARE_FIRST: dict[Kind, str] = {
     Kind.WAITING: "nothing here: look at the lead that these ranks wait for",
 }
 
+#: Before that, where it is not known whether a call that is not over stands still.
+ONCE_MORE = "whether the same call is open in a second set of dumps; then "
+
 #: The same for calls that no device makes (gloo).
 _WITHOUT_DEVICE: dict[Kind, str] = {
     Kind.NOT_COMPLETED: (

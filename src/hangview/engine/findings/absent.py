@@ -12,7 +12,7 @@ from hangview.engine.findings.first import first_to_tell
 from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.still import stands
 from hangview.engine.waits import Arrow
-from hangview.engine.words import agrees, compare_first, not_concluded
+from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import CellState
@@ -124,7 +124,8 @@ def _undecided(
         Kind.NOT_OBSERVED, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
         f"{wait} {stand} {call}; whether {who} should have requested it cannot be told: {why}",
         (*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)),
-        compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
+        (ONCE_MORE if role is Role.NOTE else "") + compare_first(Kind.NOT_OBSERVED, who),
+        not_concluded(Kind.NOT_OBSERVED, who),
         (f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.", f"{who} did not, but {why}."),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.still import stands
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
-from hangview.engine.words import agrees, compare_first, not_concluded
+from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import CellState
@@ -236,7 +236,8 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
     return Finding(
         Kind.PARTLY_COMPLETED, Role.LEAD if named or still else Role.NOTE, tuple(late), others if named else (), group.id,
         COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary, (tell.lag(late, place),),
-        compare_first(Kind.PARTLY_COMPLETED, who, on_device=on_device), not_concluded(Kind.PARTLY_COMPLETED, who),
+        ("" if named or still else ONCE_MORE) + compare_first(Kind.PARTLY_COMPLETED, who, on_device=on_device),
+        not_concluded(Kind.PARTLY_COMPLETED, who),
         (
             f"Every {'rank that recorded it' if _loose(case, group) or stall.older else 'member'} requested {call}.",
             f"{tell.ranks(others)} completed it, which needs every member's part.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.findings.case import place_order
 from hangview.engine.still import stands
 from hangview.engine.waits import End
-from hangview.engine.words import agrees, compare_first, not_concluded
+from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
 from hangview.text import name_ranks
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hangview.engine.evidence import Telling
     from hangview.engine.findings.case import Case
     from hangview.engine.waits import Place
-
-_ONCE_MORE = "dump once more: what is open in both sets stands still; "
 
 
 def open_calls(case: Case, tell: Telling) -> list[Finding]:
@@ -50,7 +48,7 @@ def open_calls(case: Case, tell: Telling) -> list[Finding]:
         Finding(
             kind, Role.LEAD if still else Role.NOTE, about, (), place[0], place[1], place[2],
             tell.op_at(case.stalls, place), Side.UNKNOWN, summary, tell.requests(case.stalls, place, ranks),
-            ("" if still else _ONCE_MORE) + compare_first(kind, name_ranks(about, 12)),
+            ("" if still else ONCE_MORE) + compare_first(kind, name_ranks(about, 12)),
             not_concluded(kind, name_ranks(about, 12)),
         )
     ]  # fmt: skip
