@@ -70,3 +70,20 @@ def test_logs_of_long_after_the_dumps_are_no_sign_that_nothing_hangs(later):
     incident = look(*early(), logs=replace(logs(), aside=(aside,)))
     assert incident.verdict is (Verdict.NOT_ENOUGH_EVIDENCE if later else Verdict.NO_HANG)
     assert [(f.kind, f.role, f.ranks) for f in incident.findings] == [(Kind.NOT_OBSERVED, Role.NOTE, (3,))] * later
+
+
+def test_an_exception_for_which_nobody_waits_is_a_note():
+    """All calls are over, and no watchdog speaks: a sample that was skipped looks so."""
+    incident = look(*early(), logs=logs(end(2)))
+    assert (incident.verdict, incident.leads) == (Verdict.NO_HANG, ())
+    assert [(f.kind, f.role, f.ranks) for f in incident.findings] == [(Kind.PROCESS_ENDED, Role.NOTE, (2,))]
+
+
+@pytest.mark.parametrize(("seq", "leads"), [(94, (3,)), (95, ())])
+def test_calls_far_beyond_all_dumps_may_be_of_another_run(seq, leads):
+    """The dumps end at 30: beyond 64 more the lines may be what an earlier run left in the folder."""
+    rows = [stands(r, seq, seq - 1, timed_out=seq) for r in (0, 1, 2)]
+    incident = look(*early(), logs=logs(*rows, stands(3, seq - 1, seq - 1)))
+    assert incident.leads == leads
+    assert incident.verdict is (Verdict.DIVERGENCE if leads else Verdict.NOT_ENOUGH_EVIDENCE)
+    assert all((f.role is Role.LEAD) == bool(leads) for f in incident.findings)

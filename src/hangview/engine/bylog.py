@@ -32,7 +32,7 @@ _BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, Cel
 #: Ends that the launcher, the scheduler or the kernel tells of.
 _SAID_BY_OTHERS = frozenset({EndKind.EXIT_CODE, EndKind.SIGNAL, EndKind.OOM_KILLER})
 #: Calls that a rank may complete beyond the newest of all dumps: a broadcast's root runs ahead, dumps differ by seconds.
-_FAR = 64
+FAR = 64
 #: So many ranks of a finding get a line with their stack.
 _STACKS = 8
 
@@ -53,7 +53,7 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
         if window.above not in _BLIND:
             continue
         dumped = max((w.newest for r in home.ranks if (w := windows[home.id, r]).newest is not None), default=None)
-        if dumped is not None and row.completed is not None and row.completed > dumped + _FAR:
+        if dumped is not None and row.completed is not None and row.completed > dumped + FAR:
             told: Window | None = replace(window, reason=f"{window.reason}; {_beyond(row, dumped, logs)}")
         else:
             doubt = row.rank in unsure.get(home.id, frozenset())

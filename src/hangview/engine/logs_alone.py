@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hangview.engine.bylog import FAR
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.logs import judge
 from hangview.text import count
@@ -26,21 +27,25 @@ _LINES = 8
 
 def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tuple[Finding, ...]:
     """Leads of the logs, and what waits because of them; none that names a rank whose dump shows that it made the call. Where
-    there is none, a note of logs that are later than the dumps.
+    there is none, notes: of calls far beyond the dumps', of an end for which nobody waits, of logs later than the dumps.
 
     ``Finding.group`` is a group of the dumps where the log's is one of them, else None.
     """
     named = judge.groups_by_log(logs)
     home = {group.id: _home(group, groups) for group in named}
-    found = []
+    found, notes = [], []
     for finding in judge.conclude(logs, named):
-        if finding.role is Role.NOTE:
-            continue
         group = None if finding.group is None else home[finding.group]
-        if group is not None and finding.role is Role.LEAD and _requested(finding, group, known):
+        here = replace(finding, group=group, lane=COLLECTIVE if group is not None else None)
+        if finding.role is Role.NOTE or (finding.role is Role.LEAD and _requested(here, known)):
             continue
-        found.append(replace(finding, group=group, lane=COLLECTIVE if group is not None else None))
-    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else _of_later(logs)
+        if _far_beyond(here, known):
+            notes += [_of_another_time(here)] if finding.role is Role.LEAD else []
+        elif finding.kind is Kind.PROCESS_ENDED and not finding.others:  # it may have been handled: the calls went on
+            notes.append(replace(here, role=Role.NOTE))
+        else:
+            found.append(here)
+    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else (*notes, *_of_later(logs))
 
 
 def _of_later(logs: LogEvidence) -> tuple[Finding, ...]:
@@ -68,8 +73,26 @@ def _home(group: Group, groups: Sequence[Group]) -> int | None:
     return alike[0].id if len(alike) == 1 else None
 
 
-def _requested(finding: Finding, group: int, known: Windows) -> bool:
+def _far_beyond(finding: Finding, known: Windows) -> bool:
+    """Whether a call is so far beyond all dumps that its line may as well be of another run in the same folder."""
+    homes = (w for (group, _), w in known.items() if finding.group in (None, group) and w.newest is not None)
+    return finding.seq is not None and finding.seq > max((w.newest or 0 for w in homes), default=0) + FAR
+
+
+def _of_another_time(finding: Finding) -> Finding:
+    return replace(
+        finding,
+        kind=Kind.NOT_OBSERVED,
+        role=Role.NOTE,
+        summary=f"of a later time or another run, for its number is far beyond all dumps: {finding.summary}",
+        not_concluded=("that it is of the run that the dumps are of", *finding.not_concluded),
+    )
+
+
+def _requested(finding: Finding, known: Windows) -> bool:
     """Whether a rank that is told not to have come to a call has it in its dump."""
-    windows = (known.get((group, rank)) for rank in finding.ranks)
+    if finding.group is None:
+        return False
+    windows = (known.get((finding.group, rank)) for rank in finding.ranks)
     made = (w for w in windows if w is not None and w.source is not None and w.newest is not None)
     return finding.seq is not None and any((w.newest or 0) >= finding.seq for w in made)
