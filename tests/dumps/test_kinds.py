@@ -77,7 +77,12 @@ def test_what_lies_beside_dumps_is_left_alone_and_says_why(name, word):
         (b"\x28\xb5\x2f\xfd\x04", Form.ZSTD),
         (b"PK\x03\x04rest", Form.ZIP),
         (b"name".ljust(257, b"\0") + b"ustar\x0000", Form.TAR),
-        (b"[rank0]: hello\n", Form.JSON),  # looks like a list; the decoder knows better
+        (b"[rank0]: hello\n", Form.TEXT),  # no list begins so
+        (b"[NeMo W 2026-11-28 12:00:00 nemo_logging:405] hello\n", Form.TEXT),
+        (b"[2026-11-28 12:00:00,000] [INFO] hello\n", Form.TEXT),
+        (b"{'loss': 0.1}\n", Form.TEXT),
+        (b"{", Form.JSON),  # cut
+        (b"[ ]", Form.JSON),
         (b"hello\n\x1b[31mred\n", Form.TEXT),
         (b"\x7fELF\x02\x01", Form.OTHER),
         (b"", Form.OTHER),

@@ -37,6 +37,8 @@ _SUFFIX = re.compile(rf"\.(?:{'|'.join(SUFFIXES)})$", re.IGNORECASE)
 #: Words that names of dumps are made of (default prefixes of torch 2.2 to 2.15, of vendors, and of public launch scripts);
 #: each ends there: ``dumpe2fs`` is a program.
 _DUMP_WORDS = re.compile(r"(?:traces?|dumps?|ranks?|nccl|comm_?lib|flight|recorder|(?:^|[^a-z])fr|ccl)(?![a-z])", re.IGNORECASE)
+#: How JSON begins; a log may begin with a bracket too (``[NeMo W …``, ``[rank0]:``, ``{'loss': 0.1}``).
+_JSON = re.compile(rb"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 
 
 class Form(Enum):
@@ -117,7 +119,7 @@ def form_of(head: bytes) -> Form:
         return Form.PARQUET
     if head[257:262] == b"ustar":
         return Form.TAR
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+    if _JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
         return Form.JSON
     if head and not any(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head):
         return Form.TEXT
