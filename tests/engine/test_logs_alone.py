@@ -17,6 +17,10 @@ def early(last: int = 30) -> list[Dump]:
     return [rank(r).calls("all_reduce", 1, last) for r in range(4)]
 
 
+def came(number: int) -> Dump:
+    return rank(number).calls("all_reduce", 1, 41)
+
+
 WAIT = [stands(r, 42, 41, timed_out=42) for r in (0, 1, 2)]
 
 
@@ -70,6 +74,9 @@ def test_logs_of_long_after_the_dumps_are_no_sign_that_nothing_hangs(later):
     incident = look(*early(), logs=replace(logs(), aside=(aside,)))
     assert incident.verdict is (Verdict.NOT_ENOUGH_EVIDENCE if later else Verdict.NO_HANG)
     assert [(f.kind, f.role, f.ranks) for f in incident.findings] == [(Kind.NOT_OBSERVED, Role.NOTE, (3,))] * later
+    hung = look(*alike((0, 1, 2), "all_reduce", 42), came(3), logs=replace(logs(), aside=(aside,)))
+    assert hung.leads == (3,)
+    assert [f.kind for f in hung.findings if f.role is Role.NOTE] == [Kind.NOT_OBSERVED] * later
 
 
 def test_an_exception_for_which_nobody_waits_is_a_note():

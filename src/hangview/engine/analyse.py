@@ -103,6 +103,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
             found = bylog.join(found, of_groups, open_calls, logs)
             if all(finding.role is not Role.LEAD for finding in found):
                 found += logs_alone.conclude(logs, of_groups, known)
+            found += logs_alone.of_later(logs)
         else:
             of_groups = judge.groups_by_log(logs)
             found = judge.conclude(logs, of_groups)

@@ -178,7 +178,7 @@ def join(
     known = {rank for group in groups for rank in group.ranks} | set(logs.ranks)
     unheard = {rank for one in findings if one.kind is Kind.NOT_OBSERVED for rank in one.ranks}
     spoke = known - unheard | {row.rank for row in logs.groups}
-    ends = {**{end.rank: (end,) for end in logs.left}, **together.marked(judge.ends_by_rank(logs), known, spoke)}
+    ends = {**{end.rank: (end,) for end in logs.left}, **together.marked(judge.ends_by_rank(logs), known, spoke, waiting)}
     ends = {rank: told for rank, told in ends.items() if not (told[0].by and rank in past)}
     out: list[Finding] = []
     told: set[int] = set()

@@ -27,7 +27,7 @@ _LINES = 8
 
 def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tuple[Finding, ...]:
     """Leads of the logs, and what waits because of them; none that names a rank whose dump shows that it made the call. Where
-    there is none, notes: of calls far beyond the dumps', of an end for which nobody waits, of logs later than the dumps.
+    there is none, notes: of calls far beyond the dumps', of an end for which nobody waits.
 
     ``Finding.group`` is a group of the dumps where the log's is one of them, else None.
     """
@@ -45,10 +45,10 @@ def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tupl
             notes.append(replace(here, role=Role.NOTE))
         else:
             found.append(here)
-    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else (*notes, *_of_later(logs))
+    return tuple(found) if any(finding.role is Role.LEAD for finding in found) else tuple(notes)
 
 
-def _of_later(logs: LogEvidence) -> tuple[Finding, ...]:
+def of_later(logs: LogEvidence) -> tuple[Finding, ...]:
     """A note where logs tell of trouble long after the dumps' records: these are of another run, or were written before it."""
     later = [aside for aside in logs.aside if aside.later]
     if not later:
@@ -61,7 +61,7 @@ def _of_later(logs: LogEvidence) -> tuple[Finding, ...]:
             f"{tell} of what came long after these dumps: they are of another run, or were written before it",
             tuple(Evidence(f"{aside.shown}: {aside.text}", aside.source) for aside in later[:_LINES]),
             "when the dumps were written, and where those of the run that the logs are of went",
-            ("that nothing hangs: the dumps do not reach to what the logs tell",),
+            ("that these dumps and these logs tell of one hang",),
         ),
     )  # fmt: skip
 
