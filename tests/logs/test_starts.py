@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hangview.logs.judge import conclude, leads_of
 from tests.logs.support import caught, read_text, said
 
@@ -189,6 +191,58 @@ def test_nccl_tells_its_version_once_a_process(tmp_path: Path) -> None:
     assert leads(same) == (2,)
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        "2026-06-26 05:18:20,123 - trainer - ERROR - save failed: NCCL error in: NCCLUtils.hpp:268, NCCL version 2.21.5\n",
+        "NCCL version 2.27.3+cuda12.9\n",
+        "node1:41:4120 [0] NCCL INFO NCCL version 2.27.3+cuda12.9\n",
+    ],
+)
+def test_another_communicator_is_no_new_start(tmp_path: Path, again: str) -> None:
+    """NCCL 2.22.3 tells of its version for each; and what a rank raises after its own time-out follows from that."""
+    first = again if "ERROR" not in again else "NCCL version 2.21.5+cuda12.4\n"
+    own = first + wait(0, 42, "05:17:21") + again + raised(0, "RuntimeError: training did not finish")
+    texts = {f"rank_{rank}_log": wait(rank, 42, "05:17:21") for rank in (1, 2)}
+    evidence = read_text(tmp_path, rank_0_log=own, rank_3_log="", **texts)
+    assert leads(evidence) == ()
+    assert [row.rank for row in evidence.groups if row.timed_out] == [0, 1, 2]
+
+
+def test_a_communicator_that_is_made_after_an_error_takes_the_error_of_nobody_away(tmp_path: Path) -> None:
+    version = "{}: NCCL version 2.27.3+cuda12.9\n"
+    failed = "".join(f"3: {line}\n" for line in raised(3).splitlines())
+    waits = "".join(f"{rank}: {line}\n" for rank in (0, 1, 2) for line in wait(rank, 42, "05:17:21").splitlines())
+    text = version.format(0) + failed + version.format(0) + version.format(2) + waits
+    assert leads(read_text(tmp_path, slurm_1_out=text)) == (3,)
+
+
+def test_processes_that_take_turns_are_none_that_was_started_again(tmp_path: Path) -> None:
+    version = "node1:{}:4120 [0] NCCL INFO NCCL version 2.27.3+cuda12.9\n"
+    text = version.format(41) + behind(2, 41, "05:17:22") + version.format(77) + version.format(41)
+    waits = {f"rank_{rank}_log": wait(rank, 42, "05:17:21") for rank in (0, 1)}
+    assert leads(read_text(tmp_path, rank_2_log=text, **waits)) == (2,)
+
+
+@pytest.mark.parametrize("pids", [("", ""), (":41:50 [0] NCCL INFO ", ":77:90 [0] NCCL INFO ")])
+def test_the_same_local_rank_of_two_nodes_is_no_process_that_was_started_again(tmp_path: Path, pids: tuple[str, str]) -> None:
+    one, two = (f"[default0]:{pid and 'node' + pid}NCCL version 2.21.5+cuda12.4\n" for pid in pids)
+    failed = "".join(f"[default1]:{line}\n" for line in raised(5).splitlines())
+    waits = "".join(
+        f"[default{rank % 4}]:{line}\n" for rank in (0, 1, 2, 3, 4, 6, 7) for line in wait(rank, 42, "05:17:21").splitlines()
+    )
+    assert leads(read_text(tmp_path, slurm_1_out=one + failed + two + waits)) == (5,)
+
+
+def test_process_groups_that_are_made_anew_are_of_the_same_run(tmp_path: Path) -> None:
+    """Rank 3 raised between them, and does not come to the second one: no job that was started again."""
+    texts = {f"rank_{rank}_log": barrier(rank, "05:00:40") + barrier(rank, "05:02:40") for rank in (0, 1, 2)}
+    texts = {name: text + wait(int(name[5]), 2, "05:17:21") for name, text in texts.items()}
+    evidence = read_text(tmp_path, rank_3_log=barrier(3, "05:00:40") + raised(3), **texts)
+    assert leads(evidence) == (3,)
+    assert not evidence.aside
+
+
 RESTART = (
     "I0626 01:19:00.123000 4110 torch/distributed/elastic/agent/server/api.py:900] [default] Worker group FAILED. 2/3 attempts "
     "left; will restart worker group\n"
@@ -271,4 +325,13 @@ def test_without_times_numbers_that_do_not_go_on_tell_the_runs_apart(tmp_path: P
 def test_without_times_works_that_time_out_one_after_the_other_are_of_one_run(tmp_path: Path) -> None:
     text = "".join(without_time(wait(0, seq, "01:17:21")) for seq in (42, 43, 44))
     evidence = read_text(tmp_path, train_log=text + without_time(wait(1, 42, "01:17:21")))
+    assert not evidence.aside
+
+
+def test_two_groups_that_no_line_names_are_of_one_run(tmp_path: Path) -> None:
+    """Torch 2.2 prints neither times nor groups: each group counts for itself."""
+    text = "".join(without_time(wait(2, seq, "01:17:21")).replace("[PG 0 Rank 2] ", "[Rank 2]") for seq in (5000, 300))
+    others = {f"rank_{rank}_log": without_time(wait(rank, 300, "01:17:21")).replace("[PG 0 Rank", "[Rank") for rank in (0, 1)}
+    evidence = read_text(tmp_path, rank_2_log=text, **others)
+    assert {row.timed_out_seq for row in evidence.groups if row.rank == 2} == {300, 5000}
     assert not evidence.aside

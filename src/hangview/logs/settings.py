@@ -27,6 +27,8 @@ _DESYNC = re.compile(
     r"^\s*-? *(?P<text>To our best knowledge, .*\S|\[[\d, ]*\] (?:joined but didn't finish|finished) collective .*\S)"
 )
 _VERSION = re.compile(r"NCCL version (?P<nccl>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda>[\d.]+))?")
+#: NCCL's own line is nothing else; an error text ends with the same words.
+_OWN_VERSION = re.compile(r"(?:.* NCCL INFO )?NCCL version \d[\d.]*\+cuda[\d.]+\s*")
 #: Slurm ends a job or a step; what follows may be of the next start, where the file is appended to.
 _CANCELLED = re.compile(r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED|srun: (?:Terminating|Job step aborted|forcing job term)")
 _DRIVER_API = re.compile(r"cudaDriverVersion (?P<number>\d{5})")
@@ -60,7 +62,7 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         events.append(Said(who, line, at, "nccl", found["nccl"]))
         if found["cuda"]:
             events.append(Said(who, line, at, "cuda", found["cuda"]))
-        return [*events, Began(who, line, at, "nccl")]
+        return [*events, Began(who, line, at, "nccl")] if _OWN_VERSION.fullmatch(text) is not None else events
     if _CANCELLED.search(text) is not None:
         return [Said(who, line, at, "cancelled", text.strip())]
     if (found := _DRIVER_API.search(text)) is not None:

@@ -98,7 +98,7 @@ def newest(scans: Sequence[LogScan]) -> tuple[tuple[LogScan, ...], tuple[Aside, 
         return tuple(scans), ()
     clock = _Clock(scans)
     again = _printed_again(scans)
-    of_all = _of_most(again, scans)
+    of_all = _of_all(again, scans)
     cuts = {
         scan.source: _cuts(scan, _begun(again.get(scan.source, {}), clock, of_all=of_all), clock, of_all=of_all)
         for scan in scans
@@ -132,12 +132,12 @@ def _may_hold_several(scan: LogScan) -> bool:
         if isinstance(event, Said) and event.name in (_RESTART, _CANCELLED):
             return True
         if isinstance(event, Began):
-            if (_key(event, scan), event.what) in begun:
+            if _counts(event) and (_key(event, scan), event.what) in begun:
                 return True
             begun.add((_key(event, scan), event.what))
         elif isinstance(event, (Caught, TimedOut)):
             waits.add((_key(event, scan), event.line.number))
-    again = any(isinstance(event, (Began, Caught, TimedOut)) for event in scan.again)
+    again = any(isinstance(event, (Caught, TimedOut)) or (isinstance(event, Began) and _counts(event)) for event in scan.again)
     return again or len(waits) > len({key for key, _ in waits})
 
 
@@ -148,13 +148,21 @@ def _key(event: Event, scan: LogScan) -> _Key | None:
         return ("rank", who.rank)
     if scan.path_rank is not None:
         return ("rank", scan.path_rank)
-    if who.local is not None:
+    if who.local is not None and _one_node(scan):
         return ("local", who.local)
     if who.task is not None:
         return ("task", who.task)
     if scan.path_local is not None:
         return ("path", scan.path_local)
     return None if scan.path_task is None else ("path", scan.path_task)
+
+
+def _one_node(scan: LogScan) -> bool:
+    """Whether a file is known to hold the lines of one node alone: on each of several, a process has the same local rank."""
+    if len(scan.offsets) != 1:
+        return False
+    [offset] = scan.offsets
+    return all(0 <= rank - offset <= max(scan.locals, default=-1) for rank in scan.ranks)
 
 
 def _cuts(scan: LogScan, begun: Mapping[_Key, _Cut], clock: _Clock, *, of_all: bool) -> tuple[_Cut | None, Mapping[_Key, _Cut]]:
@@ -184,17 +192,17 @@ def _latest(cuts: Iterable[_Cut]) -> list[_Cut]:
 
 
 def _printed_again(scans: Iterable[LogScan]) -> dict[int, dict[_Key, list[Began]]]:
-    """By file and process, the lines that a process prints once in each start, where they are as many as any has; and whether
-    most that print such a line do so again: then the job was started again, else these processes alone."""
+    """By file and process, the lines that a process prints once in each start, where they are as many as any has."""
     found: dict[tuple[str, int, _Key], list[Began]] = defaultdict(list)
     for scan in scans:
         for event in _all(scan):
-            if not isinstance(event, Began) or (key := _key(event, scan)) is None:
+            if not isinstance(event, Began) or not _counts(event) or (key := _key(event, scan)) is None:
                 continue
             known = found[event.what, scan.source, key]
             if known and (known[-1].line.number == event.line.number or _same_process(known[-1], event)):
                 continue
             known.append(event)
+    found = {key: events for key, events in found.items() if not _side_by_side(events)}
     most = max(map(len, found.values()), default=0)
     cuts: dict[int, dict[_Key, list[Began]]] = defaultdict(dict)
     if most < 2:
@@ -206,24 +214,33 @@ def _printed_again(scans: Iterable[LogScan]) -> dict[int, dict[_Key, list[Began]
     return cuts
 
 
+def _counts(event: Began) -> bool:
+    """NCCL tells of its version once in a process until 2.21.5, and for each communicator that it leads from 2.22.3 on: a
+    second line shows another start by its pid alone, which is only there at level INFO."""
+    return event.what != "nccl" or event.who.pid is not None
+
+
 def _same_process(one: Began, other: Began) -> bool:
     return one.who.pid is not None and one.who.pid == other.who.pid
 
 
-def _of_most(again: Mapping[int, Mapping[_Key, list[Began]]], scans: Iterable[LogScan]) -> bool:
-    """Whether most of the processes that print what each prints once do so again. NCCL's version may be that of another
-    library, where the line does not say which process printed it, and only one tells of it."""
+def _side_by_side(events: Sequence[Began]) -> bool:
+    """Whether processes take turns: those run at the same time, and none of them is another's new start."""
+    pids = [event.who.pid for event in events if event.who.pid is not None]
+    return len(set(pids)) < len(pids)
+
+
+def _of_all(again: Mapping[int, Mapping[_Key, list[Began]]], scans: Iterable[LogScan]) -> bool:
+    """Whether all processes that print what each prints once do so again: then the job was started again. Where one does not,
+    the others may have made their process groups anew, in the same run."""
     whats = {events[0].what for found in again.values() for events in found.values()}
     told = {
         (scan.source, key)
         for scan in scans
         for event in scan.events
-        if isinstance(event, Began) and event.what in whats and (key := _key(event, scan)) is not None
+        if isinstance(event, Began) and event.what in whats and _counts(event) and (key := _key(event, scan)) is not None
     }
-    events = [event for found in again.values() for lines in found.values() for event in lines]
-    if len(told) < 2 and any(event.what == "nccl" and event.who.pid is None for event in events):
-        return False
-    return 2 * sum(map(len, again.values())) >= len(told)
+    return sum(map(len, again.values())) >= len(told)
 
 
 def _begun(again: Mapping[_Key, list[Began]], clock: _Clock, *, of_all: bool) -> dict[_Key, _Cut]:
@@ -264,9 +281,13 @@ def _by_launcher(scan: LogScan, clock: _Clock) -> _Cut | None:
 def _waited(scan: LogScan, clock: _Clock) -> dict[_Key, _Cut]:
     """Processes that began to wait after a wait of theirs had timed out: it was over, and mostly its process as well."""
     waits: dict[_Key, list[_Wait]] = defaultdict(list)
-    events = _all(scan)
-    for event in events:
-        if isinstance(event, (Caught, TimedOut)) and (key := _key(event, scan)) is not None:
+    stamped: dict[_Key, list[Event]] = defaultdict(list)
+    for event in _all(scan):
+        if (key := _key(event, scan)) is None:
+            continue
+        if event.line.printed.own is not None:
+            stamped[key].append(event)
+        if isinstance(event, (Caught, TimedOut)):
             limit = event.timeout_ms if isinstance(event, Caught) else None
             ran = event.ran_ms if event.ran_ms is not None else limit
             if event.line.printed.own is not None and ran is not None:
@@ -282,11 +303,8 @@ def _waited(scan: LogScan, clock: _Clock) -> dict[_Key, _Cut]:
             first = min(wait.began for wait in past) - _BEFORE
             begins = [
                 event.line.number
-                for event in events
-                if event.line.number > until
-                and (own := event.line.printed.own) is not None
-                and _key(event, scan) == key
-                and clock.at(own) > since
+                for event in stamped[key]
+                if event.line.number > until and (own := event.line.printed.own) is not None and clock.at(own) > since
             ]
             why = f"{key[0]} {key[1]} began to wait after an earlier wait of its own had timed out"
             cuts[key] = _Cut(min([*begins, last.line]), why, since, first, last.zoned, until)
@@ -307,6 +325,8 @@ def _fallen(scan: LogScan) -> dict[_Key, _Cut]:
             if works.get((key, event.seq)) in _P2P:
                 continue
             group = (event.group.name, event.group.desc, event.group.pg_id)
+            if not any(group):  # torch 2.2 names none: each group counts for itself
+                continue
             found[key, group].append((event.line.number, event.seq, event.completed))
     cuts = {}
     for (key, _), rows in found.items():
