@@ -95,4 +95,4 @@ def test_who_wrote_a_line():
     lines = ["05:04:30 INFO reader: x", "INFO:a.reader:x", "[05:04:30][reader][INFO] - x", "05:04:30 - reader - INFO - x"]
     assert [logger(line) for line in lines] == ["reader", "a.reader", "reader", "reader"]
     assert logger("step 300 done") == ""
-    assert (handled(""), succeeded("")) == ("", False)
+    assert (handled(""), succeeded("", "")) == ("", False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Expired, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
-from hangview.logs.followers import DEVICE, NETWORK, follows, in_communication, left_behind, outside_shown
+from hangview.logs.followers import DEVICE, NETWORK, OF_THE_LIBRARY, follows, in_communication, left_behind, outside_shown
 from hangview.logs.launchers import SIGNALS
 from hangview.logs.resolve import Named
 from hangview.text import escape, name_ranks, shorten
@@ -97,10 +97,11 @@ def _late(events: Sequence[Event]) -> dict[int, str]:
 
     torchelastic waits 30 s for processes that it ended by SIGTERM, ends the others by SIGKILL, and writes them down then.
     """
-    found: dict[int, list[tuple[datetime, SummaryEntry]]] = defaultdict(list)
+    # Each agent writes a summary of its own node: the clocks of two are not compared.
+    found: dict[tuple[int, int], list[tuple[datetime, SummaryEntry]]] = defaultdict(list)
     for event in events:
         if isinstance(event, SummaryEntry) and event.time is not None and (at := _time(event.time)) is not None:
-            found[event.line.source].append((at, event))
+            found[event.line.source, event.block].append((at, event))
     late = {}
     for entries in found.values():
         first, earliest = min(entries, key=lambda one: one[0])
@@ -315,7 +316,7 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
     if event.kind == "device" or (why is None and DEVICE.search(event.text)):
         return ProcessEnd(rank, text, False, False, event.line, EndKind.DEVICE, message=text, rank_from=named.how)
     if why is None and event.kind == "nccl":
-        why = "an error of the communication library says what the connection did, not who began"
+        why = OF_THE_LIBRARY
     return ProcessEnd(
         rank, text, False, why is not None, event.line, EndKind.ABORT, why or "", message=text, rank_from=named.how
     )
@@ -326,7 +327,7 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     why = follows(event.type, event.text, event.frames)
     inside = _inside(event.frames) or in_communication(event.type, event.text)
     if why is None and inside and NETWORK.search(event.text):
-        why = "an error of the communication library says what the connection did, not who began"
+        why = OF_THE_LIBRARY
     device = DEVICE.search(event.text) is not None
     # What the device met is told by some later call: when it was, against the others' call, no frame says.
     outside = not device and (bool(event.worker) or outside_shown(event.type, event.frames, by_raise=event.by_raise))

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from hangview.schema import StackFrame
 
 
+#: Names of the first frame of a whole program: a script's, and that of ``python -m`` (its file is runpy's).
+_OUTERMOST = frozenset({"<module>", "_run_module_as_main"})
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """``who`` is what the line says about its process, ``at`` its time as printed."""
@@ -116,13 +120,14 @@ class Raised(Event):
     no_end: str = ""  #: a clause: why it is no end of a process, whatever came after it
     of_rank: int | None = None  #: "(RANK 3)" behind the opening line: of that rank of the group, quoted by the process
     logger: str = ""  #: who wrote the line in front of it; "" where that is not known
+    said: str = ""  #: the line in front of it
     by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 
     @property
     def to_the_end(self) -> bool:
         """Whether it went through the whole program, as one does that nobody caught. Who logs one has caught it further in."""
-        return bool(self.frames) and self.frames[-1].name == "<module>"
+        return bool(self.frames) and self.frames[-1].name in _OUTERMOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,7 @@ class SummaryEntry(Event):
     pid: int | None = None
     time: str | None = None
     raised: Raised | None = None
+    block: int = 0  #: number of the first entry's line of the same summary, which one agent wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +240,7 @@ class LogScan:
     path_rank: int | None = None
     path_local: int | None = None
     path_task: int | None = None
+    path_part: tuple[str, int] | None = None  #: the word and the number in a name like dp_rank_3, of a part of the job
     attempt: int | None = None
     tree: str | None = None  #: folder of the torchrun tree it lies in
     ranks: tuple[int, ...] = ()  #: global ranks on its lines

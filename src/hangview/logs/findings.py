@@ -14,7 +14,8 @@ from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
 from hangview.logs import words
 from hangview.logs.calls import ROOTED, sides
 from hangview.logs.evidence import EndKind, StatusFrom
-from hangview.text import fold_ranks, name_ranks
+from hangview.logs.followers import of_a_call
+from hangview.text import fold_ranks, name_ranks, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -196,6 +197,8 @@ def all_in(scene: Scene, call: LogCall) -> bool:
         return False
     if call.size is not None:
         return call.size == len(call.joined)
+    if any(not end.follower and not end.went_on for end in scene.evidence.unplaced_ends):
+        return False  # a process of unknown rank is over: it may be one more
     numbers = sorted(number for rank in call.joined if (number := call.rows[rank].group_rank) is not None)
     left = scene.known - set(call.joined)
     nobody_left = not left if call.default else left <= set(scene.waits)
@@ -290,7 +293,7 @@ def only_exceptions(scene: Scene) -> list[Finding]:
         rank for rank, told in scene.ends.items() if told[0].follower and told[0].kind in (EndKind.SIGNAL, EndKind.EXIT_CODE)
     }
     silent = tuple(sorted(scene.known - set(scene.ends) | ended))
-    summary = f"{words.waits(ranks)} in a call that the logs do not name, or lost a connection there"
+    summary = _waited_or_raised(ends)
     if silent:
         summary += f"; of {name_ranks(silent, 12)} no log says what happened" + (", but how its process ended" if ended else "")
     why: dict[str, list[int]] = defaultdict(list)
@@ -304,6 +307,17 @@ def only_exceptions(scene: Scene) -> list[Finding]:
             tuple(f"what {name_ranks(those, 8)} raised is taken to follow: {reason}" for reason, those in why.items()),
         )
     ]  # fmt: skip
+
+
+def _waited_or_raised(ends: Sequence[ProcessEnd]) -> str:
+    """What exceptions that follow say of their ranks: that they waited, where they are of the communication library."""
+    waited = [end.rank for end in ends if end.inside or of_a_call(end.why_follower)]
+    raised = {end.rank: end for end in ends if end.rank not in waited}
+    parts = [f"{words.waits(waited)} in a call that the logs do not name, or lost a connection there"] if waited else []
+    if raised:
+        types = ", ".join(dict.fromkeys(end.type or end.what for end in raised.values()))
+        parts.append(f"{name_ranks(sorted(raised))} raised {shorten(types, words.SUMMARY_PART)}, which is taken to follow")
+    return "; ".join(parts)
 
 
 def ended_somewhere(scene: Scene) -> list[Finding]:

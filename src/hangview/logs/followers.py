@@ -76,6 +76,11 @@ _TYPES: tuple[tuple[re.Pattern[str], str], ...] = (
         "another process had left or was not there",
     ),
 )
+#: Of one's own thread or task that did not come back: it may have read a file, and may have waited for another rank.
+_FUTURE = "it waited for another thread or task until its own time-out, and the log does not say what that one waited for"
+_DISTRIBUTED = re.compile(r"torch/(?:distributed|futures)/|/(?:ray|deep_ep|mpi4py|horovod|ucp|zmq)/")
+OF_THE_LIBRARY = "an error of the communication library says what the connection did, not who began"
+_OF_A_CALL = frozenset({OF_THE_LIBRARY, _TYPES[-1][1], *(why for _, why in _TEXTS if why not in (OUTSIDE, _TEXTS[-1][1]))})
 #: Types of errors of the communication library, whatever the frames: the C++ part of torch has none.
 _OF_COMMUNICATION = re.compile(r"(?:^|\.)DistBackendError$")
 _COMMUNICATION = re.compile(r"\bNCCL error\b|\bncclSystemError\b|\bncclInternalError\b|\bncclUnhandledCudaError\b")
@@ -93,11 +98,22 @@ _KERNELS_THAT_TRAP = re.compile(r"/deep_ep/")
 #: Of these types, and of a file system's numbers, an error of many ranks is many errors: nobody raises them for having waited.
 _OWN_ON_ALL = re.compile(
     r"(?:^|\.)(?:OutOfMemoryError|MemoryError|ValueError|TypeError|KeyError|IndexError|AttributeError|ZeroDivisionError"
-    r"|Unicode\w*Error|NameError|ImportError|ModuleNotFoundError|BadZipFile)$|^zlib\.error$"
+    r"|Unicode\w*Error|NameError|ImportError|ModuleNotFoundError|BadZipFile|AssertionError|JSONDecodeError|FileNotFoundError"
+    r"|FileExistsError|PermissionError|IsADirectoryError|NotADirectoryError|ChildProcessError)$|^zlib\.error$"
 )
+#: EIO, ENOMEM, ENFILE, EMFILE, ENOSPC, EROFS, ESTALE, EREMOTEIO, EDQUOT; and what torch says of a host's memory and files.
 _OWN_FAILURE = re.compile(
-    r"CUDA out of memory|\[Errno (?:5|28|30|116|121|122)\]"
-)  # EIO, ENOSPC, EROFS, ESTALE, EREMOTEIO, EDQUOT
+    r"CUDA out of memory|\[Errno (?:5|12|23|24|28|30|116|121|122)\]|Too many open files|DefaultCPUAllocator"
+    r"|out of shared memory|DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: (?!Terminated)"
+)
+#: Words of an error that may tell of another process, in its type or its text, whoever raised it.
+_OF_OTHERS = re.compile(
+    r"(?i:time[d]?[ _-]?out|deadlock|unreachable|disconnect|(?:un|not |in)healthy|peer|remote|abort|heartbeat|watchdog|barrier"
+    r"|rendezvous|collective|connection|socket|\bnccl\b|\bgloo\b)|Dead|Died|Lost|[Dd]eadline|\b(?:is|are|has|have|was|were) "
+    r"(?:dead|died|lost|gone|hung|stuck)\b"
+)
+#: A fault that a kernel may bring about on purpose, to end a wait. What other errors of the device say has another reason.
+_MAY_BE_A_TRAP = re.compile(r"launch failure|launch timed out")
 #: Files in which a thread or a task waits for another one, of this process or of another.
 _WAITING = re.compile(r"(?:concurrent/futures/(?:_base|thread|process)|asyncio/\w+|/threading|torch/futures/__init__)\.py$")
 NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSystemError|ncclInternalError|ncclRemoteError")
@@ -127,10 +143,21 @@ def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | N
         if pattern.search(type_):
             return why
     if _last(type_) == "TimeoutError" and frames and _WAITING.search(frames[0].filename):
-        return "it waited for another thread or task until its own time-out, and the log does not say what that one waited for"
+        return _FUTURE
     if any(_HANDLER.search(frame.name) for frame in frames[:_INNERMOST]):
         return f"{OUTSIDE}: the handler of a signal raised it"
     return OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
+
+
+def alone_may_wait(why: str, frames: Sequence[StackFrame]) -> bool:
+    """Whether an error follows for this alone that some thread or task of its process did not come back in time, in frames
+    that hold nothing of what waits for other ranks."""
+    return why == _FUTURE and not any(_DISTRIBUTED.search(frame.filename) for frame in frames)
+
+
+def of_a_call(why: str) -> bool:
+    """Whether what an error follows from, in these words, is a call of the communication library or a lost connection."""
+    return why in _OF_A_CALL
 
 
 def left_behind(type_: str, text: str, frames: Sequence[StackFrame]) -> str:
@@ -153,9 +180,14 @@ def outside_shown(type_: str, frames: Sequence[StackFrame], *, by_raise: bool) -
     return bool(frames) and _OF_ONE_RANK.search(frames[0].filename) is not None
 
 
-def shared(type_: str, text: str) -> bool:
-    """Whether an error that many ranks raise may be how they all met the end of one wait."""
-    return _OWN_ON_ALL.search(type_) is None and _OWN_FAILURE.search(text) is None
+def shared(type_: str, text: str, *, proven: bool = False) -> bool:
+    """Whether an error that many ranks raise may be how they all met the end of one wait. Of what is ``proven`` to be raised
+    outside any call that waits, by Python code or by its type, only what tells of others may."""
+    if _OWN_ON_ALL.search(type_) is not None or _OWN_FAILURE.search(text) is not None:
+        return False
+    if DEVICE.search(text) is not None:
+        return _MAY_BE_A_TRAP.search(text) is not None
+    return not proven or _OF_OTHERS.search(f"{type_} {text}") is not None
 
 
 def _is_exit(type_: str) -> bool:

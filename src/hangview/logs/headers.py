@@ -64,8 +64,21 @@ _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|EXCEPTION)"
 _HAS_LEVEL = re.compile(rf"\b{_LEVEL}\b")
 _GOES_ON = re.compile(
     r"\bretry(?:ing)?\b|\bwill (?:be )?retr(?:y|ied)\b|\b(?:trying|try) again\b|\bskipp(?:ing|ed)\b|\bcontinuing\b"
-    r"|\bignor(?:ing|ed)\b|\bfalling back\b|\battempt (?P<number>\d{1,4})(?:/| of )(?P<most>\d{1,4})\b",
+    r"|\bignor(?:ing|ed)\b|\bfalling back\b|\battempt \d{1,4}(?:/| of )\d{1,4}\b",
     re.IGNORECASE,
+)
+_COUNTED = re.compile(r"\b(?:attempt|retry|try) #?(?P<number>\d{1,4})(?:/| of )(?P<most>\d{1,4})\b", re.IGNORECASE)
+#: What a program leaves out that ends: its last checkpoint, its cleanup.
+_LEFT_OUT = re.compile(
+    r"\b(?:skipp(?:ing|ed)|ignor(?:ing|ed))\b(?:(?!\b(?:corrupt\w*|broken|bad|unreadable|invalid)\b).){0,60}?\b(?:final|last|clean-?up"
+    r"|tear-?down|sav(?:e|ing)|checkpoint\w*|ckpt|shut-?down|finali[sz]\w*|rest|remaining)\b",
+    re.IGNORECASE,
+)
+#: Below a warning these verbs may be of ordinary work: what is skipped need not have failed.
+_ORDINARY = re.compile(r"\b(?:skipp(?:ing|ed)|continuing|ignor(?:ing|ed))\b", re.IGNORECASE)
+_LOW = re.compile(r"\b(?:DEBUG|INFO)\b")
+_TROUBLE = re.compile(
+    r"\bfail|\berror\b|\bexception\b|\bcould not\b|\bcannot\b|\bunable\b|\bcorrupt|\bunreadable\b", re.IGNORECASE
 )
 #: Words that take it back, and those of a program that ends.
 _ENDS = re.compile(
@@ -74,6 +87,7 @@ _ENDS = re.compile(
     r"|\b(?:retries|attempts)\b.*\b(?:exhausted|exceeded)\b|\b(?:exhausted|exceeded)\b.*\b(?:retries|attempts)\b"
     r"|\b(?:after|all) \d+ (?:retries|attempts)\b|\b(?:last|final) (?:retry|attempt)\b"
     r"|(?:\bnot|n't|\bcannot|\bunable to|\bwithout|\binstead of) (?:be )?(?:retry|retried|continu|skip|ignor)"
+    r"|\buncaught\b|\bunhandled\b"
     r"|\babort(?:ing|s)?\b|\bexiting\b|\bshutting down\b|\bstopping\b|\bterminating\b|\bfatal\b|\bCRITICAL\b",
     re.IGNORECASE,
 )
@@ -81,6 +95,15 @@ _SUCCEEDED = re.compile(
     r"\bsucce(?:ss(?:ful(?:ly)?)?|eded|eds)\b|\brecovered\b"
     r"|\bon (?:attempt|retry|try) #?\d+\b|\bafter \d+ (?:retry|retries|attempts?)\b",
     re.IGNORECASE,
+)
+#: What a program does that ends, and what it may do well whatever failed: it counts where the failing line is of it, too.
+_OF_ANOTHER = re.compile(
+    r"sav(?:e[ds]?|ing)\b|checkpoint|ckpt|upload|report|clos(?:e[ds]?|ing)\b|wandb|flush|clean", re.IGNORECASE
+)
+_AGAIN = re.compile(r"\brecovered\b|\bretr(?:y|ies|ied)\b|\battempts?\b|\btry #?\d", re.IGNORECASE)
+_WORD = re.compile(r"[a-z][\w.-]{3,}", re.IGNORECASE)
+_COMMON = frozenset(
+    "info error warning critical exception debug failed with from rank train training trainer".split()  # noqa: SIM905
 )
 _FAILED = re.compile(r"\bfail|\berror\b|\bnot\b|\b(?:giving|gave) up\b|\bun(?:able|successful)", re.IGNORECASE)
 #: Who wrote a line: "INFO reader: …", "INFO:reader:…", "[reader][INFO] - …", "reader - INFO - …".
@@ -98,12 +121,13 @@ _KEPT = 300
 @dataclass(frozen=True, slots=True)
 class Before:
     """The line in front of a traceback: why the traceback is no end, the line's own number if a logger wrote it because of it,
-    what says that its program goes on if the traceback did not go through all of it, and the logger's name."""
+    what says that its program goes on if the traceback did not go through all of it, the logger's name, and what it wrote."""
 
     no_end: str = ""
     begun: int | None = None
     handled: str = ""
     logger: str = ""
+    text: str = ""
 
 
 class LastLines:
@@ -122,7 +146,7 @@ class LastLines:
         if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
             return Before()
         begun = number if _LOGGED.search(text) is not None else None
-        return Before(no_end(text), begun, handled(text), logger(text))
+        return Before(no_end(text), begun, handled(text), logger(text), text)
 
 
 def no_end(before: str) -> str:
@@ -135,10 +159,16 @@ def no_end(before: str) -> str:
 
 def handled(before: str) -> str:
     """Why a program that logged a traceback behind this line went on, in a clause; "" where the line does not say so."""
-    found = _GOES_ON.search(before) if _HAS_LEVEL.search(before) is not None and _ENDS.search(before) is None else None
-    if found is None or (found["number"] is not None and int(found["number"]) >= int(found["most"])):
+    counted = _COUNTED.search(before)
+    last = counted is not None and int(counted["number"]) >= int(counted["most"])
+    if last or _HAS_LEVEL.search(before) is None or _ENDS.search(before) is not None:
         return ""
-    return f'it was handled, by the line before it ("{found[0].strip()}")'
+    ordinary = _LOW.search(before) is not None and _TROUBLE.search(before) is None
+    left_out = [found.start() for found in _LEFT_OUT.finditer(before)]
+    for found in _GOES_ON.finditer(before):
+        if found.start() not in left_out and not (ordinary and _ORDINARY.search(found[0])):
+            return f'it was handled, by the line before it ("{found[0].strip()}")'
+    return ""
 
 
 def logger(line: str) -> str:
@@ -146,9 +176,19 @@ def logger(line: str) -> str:
     return next((found["name"] for shape in _LOGGERS if (found := shape.search(line)) is not None), "")
 
 
-def succeeded(line: str) -> bool:
-    """Whether a line of the same logger says that what had failed went well in the end."""
-    return _SUCCEEDED.search(line) is not None and _FAILED.search(line) is None
+def succeeded(line: str, failed: str) -> bool:
+    """Whether a line of the same logger says that what had ``failed``, in the words of that line, went well in the end. A
+    checkpoint that was saved for the emergency, or a report, is another thing."""
+    if _SUCCEEDED.search(line) is None or _FAILED.search(line) is not None:
+        return False
+    if any(found[0].lower()[:3] not in failed.lower() for found in _OF_ANOTHER.finditer(line)):
+        return False
+    return _AGAIN.search(line) is not None or bool(_words(line) & _words(failed))
+
+
+def _words(line: str) -> set[str]:
+    """What a line speaks of: its words without the level and the logger's name."""
+    return {word.lower() for word in _WORD.findall(line)} - _COMMON - {logger(line).lower()}
 
 
 def is_a_rank(frames: Sequence[StackFrame]) -> bool:

@@ -80,10 +80,13 @@ def process_ended_finding(
         steps.append(f"it was raised in {end.where}")
     if end.follower:
         steps.append(f"the end follows: {end.why_follower}")
+    elif end.why_follower:
+        steps.append(f"{end.why_follower}; it is named because all other ranks wait themselves")
+    unsure = ("that what it waited for is known",) if end.why_follower and not end.follower else ()
     side = Side.HOST if end.before_communication else Side.DEVICE if end.kind is EndKind.DEVICE else Side.UNKNOWN
     return Finding(
         Kind.PROCESS_ENDED, role, ranks, tuple(sorted(others)), group, lane, seq, op, side, summary, tuple(lines),
-        words.end_first(end, ranks), words.end_not_concluded(end, others), tuple(steps),
+        words.end_first(end, ranks), (*words.end_not_concluded(end, others), *unsure), tuple(steps),
     )  # fmt: skip
 
 
@@ -97,7 +100,7 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
     found = calls(evidence, groups)
     waits = {rank: call for call in found if not call.open_only for rank in call.waiting}
     known = {*evidence.ranks, *evidence.silent}
-    ends = together.marked(ends_by_rank(evidence), known, {*waits, *(row.rank for row in evidence.groups)})
+    ends = together.marked(ends_by_rank(evidence), known, {*waits, *(row.rank for row in evidence.groups)}, waits)
     scene = Scene(evidence, found, ends, waits)
     leads: list[Finding] = []
     unexplained = []

@@ -68,11 +68,12 @@ class Output:
                 return lines, f"steps up to {high:,} follow it"
         return lines, f"{lines:,} ordinary lines follow it" if lines >= _LINES else ""
 
-    def recovered(self, number: int, name: str) -> str:
-        """A clause if one of the next ordinary lines of the logger of this name says that it went well in the end, else ""."""
+    def recovered(self, number: int, name: str, failed: str) -> str:
+        """A clause if one of the next ordinary lines of the logger of this name says that it went well in the end, else "".
+        ``failed``: the line in which it told of the failure."""
         place = bisect_right(self._numbers, number)
         own = (text for text in islice(self._texts, place, place + _LINES) if name in text and logger(text) == name)
-        return "the same logger tells afterwards that it went well" if any(succeeded(text) for text in own) else ""
+        return "the same logger tells afterwards that it went well" if any(succeeded(text, failed) for text in own) else ""
 
     def _counted(self) -> list[tuple[int, int, int, int]]:
         """Of each line that counts steps its number, its step, and the lowest and the highest step from it on."""

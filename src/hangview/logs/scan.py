@@ -296,7 +296,7 @@ class _Scanner:
         if isinstance(builder, SummaryBuilder):
             builder.flush()
             for entry in builder.entries:
-                self._add(entry)
+                self._add(replace(entry, block=builder.entries[0].line.number))
         elif isinstance(builder, WorkStackBuilder):
             if builder.frames:
                 self._add(WorkStack(who, self._line(builder.first), builder.first.at, tuple(builder.frames)))
@@ -313,7 +313,8 @@ class _Scanner:
             later = builder.links[-1][0] if len(builder.links) > 1 else None
             raised = Raised(
                 who, self._line(last), last.at, kind, message, frames, builder.worker, later, text,
-                of_rank=builder.of_rank, logger=builder.before.logger, by_raise=builder.by_raise[0], begun=builder.begun,
+                of_rank=builder.of_rank, logger=builder.before.logger, said=builder.before.text,
+                by_raise=builder.by_raise[0], begun=builder.begun,
             )  # fmt: skip
             if not headers.is_a_rank(frames):
                 handled = "" if raised.to_the_end else builder.before.handled
@@ -395,7 +396,7 @@ class _Scanner:
             return replace(event, went_on=went_on)
         lived = next((why for _, why in after if why), "")
         if not lived and event.logger and not event.to_the_end:
-            lived = next((why for said in own_output if (why := said.recovered(number, event.logger))), "")
+            lived = next((why for said in own_output if (why := said.recovered(number, event.logger, event.said))), "")
         return replace(event, went_on=went_on, lived=lived)
 
     def _at(self, line: LogLine, *, single: bool) -> LogLine:

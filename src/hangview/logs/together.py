@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from hangview.logs.evidence import EndKind
-from hangview.logs.followers import shared
+from hangview.logs.followers import alone_may_wait, shared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -24,15 +24,20 @@ _FEWEST = 2
 _BY_OTHERS = frozenset({EndKind.SIGNAL, EndKind.EXIT_CODE})
 
 
+#: Ends that no wait has: what ended it is a signal, or a fault of its own. A process that aborts may do so for others.
+_OF_ITSELF = frozenset({EndKind.OOM_KILLER, EndKind.SIGNAL})
+_ABORTED = "Aborted"
 _WHY = "half or more of the ranks raised the same while another one says nothing: so may all who waited for that one"
 
 Ends: TypeAlias = "Mapping[int, tuple[ProcessEnd, ...]]"
 
 
-def marked(ends: Ends, known: Collection[int], spoke: Collection[int]) -> Ends:
+def marked(ends: Ends, known: Collection[int], spoke: Collection[int], waiting: Collection[int]) -> Ends:
     """The ends by rank, those marked to follow that half or more of the ``known`` ranks raised alike, while of at least one
     rank nothing tells (``spoke``: all others), no record, no position and no end but that somebody ended it. Errors in which no
-    wait ends, as a lack of memory, are of each rank itself."""
+    wait ends, as a lack of memory, are of each rank itself. Whose own thread or task did not come back in time is a follower
+    no more where all others are ``waiting``: there is nobody left whom it could have waited for."""
+    ends = _alone(ends, known, waiting)
     told = {rank for rank, ones in ends.items() if any(not one.follower or one.kind not in _BY_OTHERS for one in ones)}
     many = _of_many(ends) if set(known) - set(spoke) - told else {}
     out = dict(ends)
@@ -41,6 +46,14 @@ def marked(ends: Ends, known: Collection[int], spoke: Collection[int]) -> Ends:
             for rank in ranks:
                 out[rank] = tuple(_follows(end) if _kind(end) == what else end for end in out[rank])
     return out
+
+
+def _alone(ends: Ends, known: Collection[int], waiting: Collection[int]) -> Ends:
+    left = sorted(set(known) - set(waiting))
+    if len(left) != 1 or not waiting or left[0] not in ends:
+        return ends
+    told = (replace(end, follower=False) if alone_may_wait(end.why_follower, end.frames) else end for end in ends[left[0]])
+    return {**ends, left[0]: tuple(told)}
 
 
 def _of_many(ends: Ends) -> dict[tuple[object, ...], set[int]]:
@@ -54,7 +67,9 @@ def _of_many(ends: Ends) -> dict[tuple[object, ...], set[int]]:
 
 def _kind(end: ProcessEnd) -> tuple[object, ...] | None:
     """What two ends have in common that may be of one wait; None for an end that is of a rank itself."""
-    if end.kind is EndKind.OOM_KILLER or not shared(end.type or "", end.what):
+    if end.kind in _OF_ITSELF or (end.kind is EndKind.FATAL and end.type != _ABORTED):
+        return None
+    if not shared(end.type or "", end.what, proven=end.before_communication):
         return None
     return end.kind, end.type, _DIFFERS.sub("", end.what)[:_SAID]
 
