@@ -23,6 +23,9 @@ GOES_ON = [
     "WARNING reader: could not read shard_17, skipping it\n",
     "WARNING urllib3: ('Connection aborted.', quota exceeded), trying again\n",
     "INFO reader: cache unreadable, falling back to the network\n",
+    "WARNING reader: read failed (retry 1/3), skipping\n",
+    "WARNING loader: skipping corrupt checkpoint, falling back to the one before\n",
+    "INFO reader: read of shard_17 failed, skipping it\n",
 ]
 #: No word of a logger that goes on, or one that takes it back.
 ENDS = [
@@ -38,6 +41,13 @@ ENDS = [
     "ERROR trainer: stopping, ignoring what is left\n",
     "CRITICAL reader: skipping shard_17\n",
     "ERROR reader: read of shard_17 failed\n",
+    "WARNING reader: read failed (retry 3/3)\n",
+    "ERROR reader: read failed, try 5 of 5\n",
+    "ERROR trainer: Training failed, skipping final checkpoint\n",
+    "ERROR trainer: CUDA failure in step, skipping cleanup\n",
+    "ERROR engine: Uncaught exception, ignoring KeyboardInterrupt during teardown\n",
+    "INFO reader: skipping 3 empty samples\n",  # ordinary work, of something else
+    "[2026-06-26 05:04:30,123] [INFO] [loss_scaler.py:190:update_scale] [deepspeed] OVERFLOW! Rank 2 Skipping step.\n",
     "retrying in 2 s\n",  # of no logger
     "",
 ]
@@ -70,6 +80,18 @@ def test_what_nobody_caught_names_its_rank_whatever_was_logged_before(tmp_path, 
     assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=both))) == (2,)
 
 
+def test_python_m_is_the_first_frame_of_what_nobody_caught(tmp_path):
+    runpy = '  File "<frozen runpy>", line 198, in _run_module_as_main\n  File "/job/train'
+    text = GOES_ON[0] + UNCAUGHT.replace('  File "/job/train', runpy)
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=text))) == (2,)
+
+
+def test_what_was_saved_on_a_later_attempt_had_failed_to_be_saved(tmp_path):
+    failed = "ERROR writer: checkpoint upload failed\n"
+    saved = "INFO writer: checkpoint uploaded on attempt 2\n"
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=failed + LOGGED + saved, rank_3_log=""))) == ()
+
+
 HEAD = "2026-06-26 05:04:30,100 ERROR reader: read of shard_17 failed\n"
 
 
@@ -79,6 +101,12 @@ HEAD = "2026-06-26 05:04:30,100 ERROR reader: read of shard_17 failed\n"
         ("2026-06-26 05:04:33,100 INFO reader: shard_17 read on attempt 2\n", ()),
         ("2026-06-26 05:04:33,100 INFO reader: recovered\n", ()),
         ("2026-06-26 05:04:33,100 INFO writer: saved successfully\n", (2,)),  # another logger: an emergency checkpoint, say
+        ("2026-06-26 05:04:33,100 INFO reader: shard_17 read successfully\n", ()),
+        # Of the same logger, and of something else.
+        ("2026-06-26 05:04:33,100 INFO reader: emergency checkpoint saved successfully to /ckpt/r2\n", (2,)),
+        ("2026-06-26 05:04:33,100 INFO reader: wandb run successfully closed\n", (2,)),
+        ("2026-06-26 05:04:33,100 INFO reader: uploaded crash report on attempt 1\n", (2,)),
+        ("2026-06-26 05:04:33,100 INFO reader: notification sent successfully\n", (2,)),
         ("2026-06-26 05:04:33,100 INFO reader: closing\n", (2,)),
         ("2026-06-26 05:04:33,100 INFO reader: failed on attempt 2\n", (2,)),
         ("", (2,)),

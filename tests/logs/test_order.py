@@ -90,3 +90,9 @@ def test_an_exit_after_the_timer_of_faulthandler_names_nobody(tmp_path):
     assert leads_of(conclude(read_text(tmp_path, console_log=console))) == (0,)  # no timer: the one process that failed
     other = TIMER + failed("05:04:47", -9, 0) + summary(("05:04:47", 0, -9))
     assert leads_of(conclude(read_text(tmp_path, console_log=other))) == (0,)  # the timer does not kill
+
+
+def test_the_summaries_of_two_agents_are_of_two_clocks(tmp_path):
+    """The second node's clock is ahead: its rank 2 was killed first, and rank 0 aborted for the lost connection."""
+    console = summary(("05:14:38", 0, -6)) + summary(("05:15:08", 2, -9))
+    assert leads_of(conclude(read_text(tmp_path, console_log=console))) == (2,)

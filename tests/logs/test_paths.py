@@ -38,6 +38,10 @@ TWO_NODES = Pg("0", "default_pg", tuple(range(8)))
         ("rank_1/local_rank_3.log", None, 3),
         ("node_rank_1_local_rank_3.log", None, 3),
         ("frank3.log", None, None),
+        ("sft_lora_rank16.log", None, None),
+        ("qlora_rank_64/rank_3.log", 3, None),
+        ("sft_lora_rank16_rank3.log", 3, None),
+        ("train_model_rank_3.log", None, None),  # alone it may be that of a part
         ("crank_3.log", None, None),
     ],
 )
@@ -93,3 +97,34 @@ def test_the_plain_names_name_their_rank(tmp_path):
     assert leads_of(conclude(read_text(tmp_path, **logs, rank_3_log=RAISED))) == (3,)
     two = {f"rank_{rank}_{kind}": caught(rank, 42) if kind == "err" else "" for rank in range(3) for kind in ("err", "log")}
     assert leads_of(conclude(read_text(tmp_path, **two, rank_3_err=RAISED, rank_3_log=""))) == (3,)
+
+
+@pytest.mark.parametrize("name", ["train_model_rank_{}", "2node_rank{}", "dp_rank_{}", "run_data_rank{}", "tp_rank_{}"])
+def test_numbers_of_a_folder_that_run_from_0_on_are_ranks_whatever_the_word_before_them(tmp_path, name):
+    logs = {f"{name.format(rank)}_log": caught(rank, 42) for rank in range(3)}
+    told = read_text(tmp_path, **logs, **{f"{name.format(3)}_log": RAISED})
+    assert leads_of(conclude(told)) == (3,)
+    assert not any("no rank is missing" in one.summary for one in conclude(told))
+
+
+def test_they_are_none_where_there_are_more_ranks_or_lines_of_others_or_numbers_are_missing(tmp_path):
+    def ends(**logs: str) -> list[int]:
+        return [end.rank for end in read_text(tmp_path, **logs).ends]
+
+    two = {"dp_rank_0_log": caught(0, 42), "dp_rank_1_log": RAISED}
+    assert ends(**two) == [1]
+    assert ends(**two, job_log=caught(5, 42)) == []  # a job of six
+    assert ends(dp_rank_0_log=caught(0, 42) + caught(2, 42), dp_rank_1_log=RAISED) == []
+    assert ends(dp_rank_0_log=caught(0, 42), dp_rank_2_log=RAISED) == []
+    assert ends(node_rank_0_log=caught(0, 42), node_rank_1_log=RAISED) == []  # consoles of nodes
+    assert ends(tp_rank_0_log=caught(0, 42), tp_rank_1_log=RAISED) == []  # no line proves it
+
+
+def test_beside_a_process_of_unknown_rank_that_ended_nobody_says_that_no_rank_is_missing(tmp_path):
+    waited = "".join(caught(rank, 42) for rank in range(3))
+    assert any("no rank is missing" in one.summary for one in conclude(read_text(tmp_path, job_log=waited)))
+    found = conclude(read_text(tmp_path, job_log=waited, worker_b_err=RAISED))
+    assert any("whose rank the logs do not give, ended: ValueError" in one.summary for one in found)
+    assert not any("no rank is missing" in one.summary for one in found)
+    lora = conclude(read_text(tmp_path, job_log=waited, sft_lora_rank16_log=RAISED))
+    assert leads_of(lora) == ()

@@ -185,3 +185,89 @@ def test_a_device_error_of_a_rank_that_waited_is_told_and_neither_follows_nor_le
     [line] = [one.text for one in incident.findings[0].evidence if "illegal memory" in one.text]
     assert "whether it met that before or after this call is not known" in line
     assert look(*alike((0,), "all_reduce", 42), lost(1), lost(2), logs=told).leads == ()
+
+
+# -- what proves to be a rank's own, of many -------------------------------------------------------------------------------
+
+READ = ("/job/data.py", "load", "x = reader(path)")
+FUNCTIONAL = ("/opt/env/lib/python3.11/site-packages/torch/functional.py", "einsum", "return _VF.einsum(equation, operands)")
+SEGV = 'Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):\n  File "/job/data.py", line 20 in load\n'
+OWN = {
+    "a missing file": raised("FileNotFoundError: [Errno 2] No such file or directory: '/local/shard{rank}.bin'", READ),
+    "no permission": raised("PermissionError: [Errno 13] Permission denied: '/local/x.lock'", READ),
+    "an assertion": raised("AssertionError: expected 1024 tokens, got 0", READ),
+    "a bad file": raised("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)", READ),
+    "a library's own type": raised("safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge", READ),
+    "a program's raise": raised("job.errors.DataCorruption: bad shard {rank}", ("/job/data.py", "load", "raise DataCorruption(path)")),
+    "too many files": raised("RuntimeError: unable to open shared memory object </torch_1_2>: Too many open files (24)", READ),
+    "a worker's bus error": raised("RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error.", READ),
+    "memory of the device": raised(CUDA.format("uncorrectable ECC error encountered"), READ),
+    "an address": raised(CUDA.format("an illegal memory access was encountered"), WAIT),
+    "no call that waits": raised("RuntimeError: The size of tensor a (4097) must match tensor b (4096)", FUNCTIONAL),
+    "a fault": SEGV,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OWN.values(), ids=OWN)
+def test_what_proves_to_be_of_each_rank_names_them_however_many_they_are(tmp_path, text):
+    logs = {f"rank_{rank}_log": text.replace("{rank}", str(rank)) for rank in (2, 3)}
+    waited = read_text(tmp_path, **logs, rank_0_log=caught(0, 42), rank_1_log="")
+    assert leads_of(conclude(waited)) == (2, 3)
+    alone = read_text(tmp_path, **logs, rank_0_log="", rank_1_log="")  # a node whose data is missing, and silence of the other
+    assert leads_of(conclude(alone)) == (2, 3)
+    told = read_text(tmp_path, **logs)
+    assert look(*alike((0,), "all_reduce", 42), lost(1), lost(2), lost(3), logs=told).leads == (2, 3)
+
+
+def test_a_signal_is_of_each_rank_itself(tmp_path):
+    killed = (
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + "=" * 60 + "\nFailures:\n"
+        + "".join(
+            f"[{place}]:\n  time      : 2026-06-26_05:04:47\n  host      : n1\n  rank      : {rank} (local_rank: {rank})\n"
+            f"  exitcode  : -9 (pid: {4711 + rank})\n  error_file: <N/A>\n"
+            for place, rank in enumerate((2, 3))
+        )
+    )  # fmt: skip
+    found = conclude(read_text(tmp_path, console_log=killed, rank_0_log=caught(0, 42), rank_1_log=""))
+    assert leads_of(found) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "text", [BOOM, DEVICE, raised("TimeoutError", FUTURE)], ids=["unknown words", "a kernel that may trap", "a future"]
+)
+def test_of_an_error_that_is_none_of_communication_no_wait_in_a_call_is_said(tmp_path, text):
+    logs = {f"rank_{rank}_log": text.replace("{rank}", str(rank)) for rank in (0, 1)}
+    [found] = conclude(read_text(tmp_path, **logs, rank_2_log=""))
+    assert (found.kind, found.ranks, found.others) == (Kind.NOT_OBSERVED, (2,), (0, 1))
+    assert "wait" not in found.summary
+    assert "ranks 0-1 raised" in found.summary
+
+
+def test_of_an_error_of_communication_it_is_said(tmp_path):
+    text = WAITERS["gloo's other time-out"]
+    [found] = conclude(read_text(tmp_path, rank_0_log=text, rank_1_log=text, rank_2_log=""))
+    assert "ranks 0-1 wait in a call that the logs do not name" in found.summary
+
+
+TASK = ("/usr/lib/python3.11/asyncio/tasks.py", "wait_for", "raise exceptions.TimeoutError() from exc")
+ALL_OTHERS = "".join(caught(rank, 42) for rank in (0, 1, 3))
+
+
+@pytest.mark.parametrize("frame", [FUTURE, TASK])
+def test_a_time_out_of_a_thread_of_its_own_names_a_rank_for_which_all_others_wait(tmp_path, frame):
+    text = raised("TimeoutError", READ, frame)
+    finding, *_ = conclude(read_text(tmp_path, job_log=ALL_OTHERS, rank_2_log=text))
+    assert (finding.kind, finding.ranks, finding.others) == (Kind.PROCESS_ENDED, (2,), (0, 1, 3))
+    assert finding.side is Side.UNKNOWN
+    assert "that what it waited for is known" in finding.not_concluded
+    assert any("the log does not say what that one waited for" in step for step in finding.steps)
+    told = read_text(tmp_path, rank_2_log=text)
+    assert look(*alike((0, 1, 3), "all_reduce", 42), lost(2), logs=told).leads == (2,)
+
+
+def test_it_names_nobody_where_another_rank_is_silent_or_the_frames_are_of_communication(tmp_path):
+    text = raised("TimeoutError", READ, FUTURE)
+    silent = read_text(tmp_path, job_log=caught(0, 42) + caught(1, 42), rank_2_log=text, rank_3_log="")
+    assert leads_of(conclude(silent)) == ()
+    saved = raised("TimeoutError", (DIST + "checkpoint/state_dict_saver.py", "result", "self.future.result()"), FUTURE)
+    assert leads_of(conclude(read_text(tmp_path, job_log=ALL_OTHERS, rank_2_log=saved, rank_3_log=""))) == ()
