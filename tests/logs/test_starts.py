@@ -191,6 +191,41 @@ def test_nccl_tells_its_version_once_a_process(tmp_path: Path) -> None:
     assert leads(same) == (2,)
 
 
+def at(text: str) -> str:
+    return f"2026-06-26 {text},123 - m - INFO - world ok\n"
+
+
+@pytest.mark.parametrize("last", [at("05:02:20"), ""])
+def test_what_is_raised_without_a_time_behind_a_line_of_an_earlier_run_names_nobody(tmp_path: Path, last: str) -> None:
+    """Rank 3 ended the earlier run; in the newest, 0 and 1 wait, and nothing is known of 2 and 3."""
+    texts = {f"rank_{rank}_log": at("01:06:40") + wait(rank, 42, "01:17:21") + at("05:02:20") for rank in (0, 1, 2)}
+    texts |= {f"rank_{rank}_log": texts[f"rank_{rank}_log"] + wait(rank, 52, "05:20:01") for rank in (0, 1)}
+    evidence = read_text(tmp_path, rank_3_log=at("01:06:40") + raised(3) + last, **texts)
+    assert leads(evidence) == ()
+    assert {(row.rank, row.timed_out_seq) for row in evidence.groups} == {(0, 52), (1, 52)}
+
+
+LEFT = (
+    "[rank3]:[W626 05:03:40.123456789 ProcessGroupNCCL.cpp:1250] Warning: WARNING: process group has NOT been destroyed before "
+    "we destruct ProcessGroupNCCL. On normal program exit, the application should call destroy_process_group ...\n"
+)
+
+
+@pytest.mark.parametrize("texts", [(at("05:02:20"), ""), ("", LEFT), (at("05:02:20"), LEFT)])
+def test_what_is_raised_in_the_newest_run_keeps_its_rank_named(tmp_path: Path, texts: tuple[str, str]) -> None:
+    """By a line with a time before it, or by that of its process's end right behind it."""
+    before, behind_it = texts
+    waits = {f"rank_{rank}_log": wait(rank, 42, "01:17:21") + wait(rank, 52, "05:20:01") for rank in (0, 1, 2)}
+    evidence = read_text(tmp_path, rank_3_log=at("01:06:40") + before + raised(3) + behind_it, **waits)
+    assert leads(evidence) == (3,)
+
+
+def test_who_waited_in_the_earlier_run_did_not_raise_in_it(tmp_path: Path) -> None:
+    waits = {f"rank_{rank}_log": wait(rank, 42, "01:17:21") + wait(rank, 52, "05:20:01") for rank in (0, 1)}
+    evidence = read_text(tmp_path, rank_2_log=at("01:06:40"), rank_3_log=wait(3, 42, "01:17:21") + raised(3), **waits)
+    assert leads(evidence) == (3,)
+
+
 @pytest.mark.parametrize(
     "again",
     [
@@ -226,7 +261,8 @@ def test_processes_that_take_turns_are_none_that_was_started_again(tmp_path: Pat
 
 @pytest.mark.parametrize("pids", [("", ""), (":41:50 [0] NCCL INFO ", ":77:90 [0] NCCL INFO ")])
 def test_the_same_local_rank_of_two_nodes_is_no_process_that_was_started_again(tmp_path: Path, pids: tuple[str, str]) -> None:
-    one, two = (f"[default0]:{pid and 'node' + pid}NCCL version 2.21.5+cuda12.4\n" for pid in pids)
+    version = "[default{}]:{}NCCL version 2.21.5+cuda12.4\n"
+    one, two = ("".join(version.format(local, pid and f"node{local}{pid}") for local in (0, 2)) for pid in pids)
     failed = "".join(f"[default1]:{line}\n" for line in raised(5).splitlines())
     waits = "".join(
         f"[default{rank % 4}]:{line}\n" for rank in (0, 1, 2, 3, 4, 6, 7) for line in wait(rank, 42, "05:17:21").splitlines()
@@ -236,9 +272,10 @@ def test_the_same_local_rank_of_two_nodes_is_no_process_that_was_started_again(t
 
 def test_process_groups_that_are_made_anew_are_of_the_same_run(tmp_path: Path) -> None:
     """Rank 3 raised between them, and does not come to the second one: no job that was started again."""
+    failed = "2026-06-26 05:02:20,123 - main - ERROR - evaluation failed\n" + raised(3).replace("[rank3]: ", "")
     texts = {f"rank_{rank}_log": barrier(rank, "05:00:40") + barrier(rank, "05:02:40") for rank in (0, 1, 2)}
     texts = {name: text + wait(int(name[5]), 2, "05:17:21") for name, text in texts.items()}
-    evidence = read_text(tmp_path, rank_3_log=barrier(3, "05:00:40") + raised(3), **texts)
+    evidence = read_text(tmp_path, rank_3_log=barrier(3, "05:00:40") + failed, **texts)
     assert leads(evidence) == (3,)
     assert not evidence.aside
 
@@ -253,6 +290,28 @@ def test_a_launcher_that_starts_the_workers_again_ends_a_run(tmp_path: Path) -> 
     run = raised(3) + wait(0, 42, "01:17:21")
     now = wait(1, 12, "01:40:21") + wait(0, 12, "01:40:21") + behind(2, 11, "01:40:22") + wait(3, 12, "01:40:21")
     assert leads(read_text(tmp_path, train_log=run + RESTART + now)) == (2,)
+
+
+def test_a_launcher_in_a_file_of_its_own_ends_the_run_of_the_ranks_files(tmp_path: Path) -> None:
+    """Where their lines are printed before it and behind it; what is raised behind it is of the newest run."""
+    texts = {f"rank_{rank}_log": at("01:17:00") + at("01:19:10") for rank in (0, 1, 3)}
+    waits = {name: text + wait(int(name[5]), 42, "01:30:21") for name, text in texts.items() if name != "rank_3_log"}
+    two = at("01:17:00") + raised(2) + at("01:19:10")
+    both = {**texts, **waits, "agent_log": RESTART}
+    assert leads(read_text(tmp_path / "a", rank_2_log=two, **both)) == ()
+    assert leads(read_text(tmp_path / "b", rank_2_log=at("01:17:00") + at("01:19:10") + raised(2), **both)) == (2,)
+
+
+def test_ends_that_the_launcher_counts_by_attempts_stay_told_of(tmp_path: Path) -> None:
+    failed = (
+        "E0626 {}.123000 4110 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) local_rank: {} "
+        "(pid: {}) of binary: /usr/bin/python\n"
+    )
+    run = raised(2, "torch.OutOfMemoryError: CUDA out of memory.") + failed.format("01:18:59", 2, 203) + RESTART
+    evidence = read_text(tmp_path, train_log=run + raised(3, "KeyError: 'k'") + failed.format("01:40:21", 3, 304))
+    assert leads(evidence) == (3,)
+    assert [end.rank for end in evidence.earlier_ends] == [2]
+    assert "rank 2 of attempt 0" in said(conclude(evidence))
 
 
 def test_processes_that_are_ended_go_on_to_print_behind_the_launchers_line(tmp_path: Path) -> None:
@@ -280,6 +339,17 @@ def test_a_job_that_was_cancelled_and_goes_on_long_after_was_started_again(tmp_p
     evidence = read_text(tmp_path, slurm_77_out=run + now)
     assert leads(evidence) == (2,)
     assert not evidence.ends
+
+
+def test_a_loop_in_a_batch_script_starts_the_job_again_at_once(tmp_path: Path) -> None:
+    """Rank 3 raises a minute after all tasks of the run before were ended; what is raised until then follows from that."""
+    ended = "srun: error: node1: tasks 0,2-3: Terminated\n"
+    stopped = "".join(f"2: {line}\n" for line in raised(2).splitlines())
+    failed = "".join(f"3: {line}\n" for line in ("2026-06-26 01:20:00,123 - INFO - built", *raised(3).splitlines()))
+    waits = "".join(f"{rank}: {line}\n" for rank in (0, 1) for line in wait(rank, 2, "01:30:21").splitlines())
+    text = "2026-06-26 01:18:50,123 - INFO - x\n" + CANCELLED
+    assert leads(read_text(tmp_path / "a", slurm_77_out=text + ended + failed + waits)) == (3,)
+    assert leads(read_text(tmp_path / "b", slurm_77_out=text + stopped + ended + waits)) == ()
 
 
 def test_the_cancelling_of_the_run_before_makes_nothing_of_the_newest_follow(tmp_path: Path) -> None:

@@ -9,108 +9,48 @@ lines and one clock decide; another file's lines are of an earlier run where the
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from hangview.logs.events import (
-    Began,
-    Caught,
-    ChildFailed,
-    Fatal,
-    Heartbeat,
-    KernelKill,
-    Raised,
-    Said,
-    StackSeen,
-    Status,
-    SummaryEntry,
-    TaskEnd,
-    TimedOut,
-    WorkStack,
-)
+from hangview.logs.cuts import CANCELLED, DYING, RESTART, ROWS, Clock, cuts_of, in_order, may_hold_several, process_of
+from hangview.logs.events import ChildFailed, Fatal, KernelKill, Left, Raised, Said, StackSeen, SummaryEntry, TaskEnd
 from hangview.logs.evidence import Aside
 from hangview.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from hangview.logs.cuts import Cut, Key
     from hangview.logs.events import Event, LogScan
     from hangview.logs.times import Stamp
 
-#: Seconds by which a wait must have begun after another one's end, to be of a later time: times are printed in whole seconds.
-_APART = 60.0
-#: So long a process may go on to print after its time-out (60 s for its dump, then it aborts), or after it was cancelled.
-_DYING = 120.0
-#: What was printed so long before the first wait of an earlier run is still of it.
-_BEFORE = 3600.0
-#: Lines of a launcher or scheduler that are looked at, the last ones.
-_MOST_TOLD = 64
-_ROWS = (Caught, Status, Heartbeat, TimedOut, WorkStack)
 #: What tells of a run that hangs or ends; other lines alone do not make it the one that counts.
-_TELLING = (*_ROWS, Raised, Fatal, ChildFailed, SummaryEntry, TaskEnd, KernelKill, StackSeen)
-_RESTART, _CANCELLED = "restart", "cancelled"
+_TELLING = (*ROWS, Raised, Fatal, ChildFailed, SummaryEntry, TaskEnd, KernelKill, StackSeen)
 #: Facts that say how one run went; others hold for the next one as well, until it says something else.
-_OF_A_RUN = frozenset({"nccl_warning", "desync_report", _RESTART, _CANCELLED})
-#: Sends and receives have numbers of their own.
-_P2P = frozenset({"SEND", "RECV", "COALESCED", "RECVANYSOURCE"})
-
-_Key: TypeAlias = tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """Where in a file the newest run begins: at ``line``. By its clock everything until ``since`` is of an earlier one, and
-    those lasted from ``first`` on (both None where the file tells no time)."""
-
-    line: int
-    why: str
-    since: float | None = None
-    first: float | None = None
-    zoned: bool = False
-    past: int = 0  #: last line that is of an earlier run for certain
-    dying: float = 0.0  #: for so long after ``since`` processes of the earlier run may still print, behind ``line``
-
-
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    line: int
-    began: float
-    at: float
-    zoned: bool
-
-
-class _Clock:
-    """Printed times as seconds; a date without a year is of the year that is nearest to the logs' others."""
-
-    def __init__(self, scans: Iterable[LogScan]) -> None:
-        ends = [scan.last for scan in scans if scan.last is not None]
-        dated = next((stamp for stamp in ends if stamp.days[0][0] is not None), ends[0] if ends else None)
-        self._base = dated.moment(0.0, 0.0) if dated is not None else 0.0
-
-    def at(self, stamp: Stamp) -> float:
-        return stamp.moment(self._base, self._base)
+_OF_A_RUN = frozenset({"nccl_warning", "desync_report", RESTART, CANCELLED})
+_Span: TypeAlias = tuple[bool, float | None, float | None]
 
 
 def newest(scans: Sequence[LogScan]) -> tuple[tuple[LogScan, ...], tuple[Aside, ...]]:
     """The scans with what is of the newest run alone, and one line for each file that holds more."""
-    if not any(_may_hold_several(scan) for scan in scans):
+    if not any(may_hold_several(scan) for scan in scans):
         return tuple(scans), ()
-    clock = _Clock(scans)
-    again = _printed_again(scans)
-    of_all = _of_all(again, scans)
-    cuts = {
-        scan.source: _cuts(scan, _begun(again.get(scan.source, {}), clock, of_all=of_all), clock, of_all=of_all)
-        for scan in scans
-    }
+    clock = Clock(scans)
+    cuts = cuts_of(scans, clock)
     found = [cut for whole, own in cuts.values() for cut in (whole, *own.values()) if cut is not None]
     if not found:
         return tuple(scans), ()
     spans = {(cut.zoned, cut.first, cut.since) for cut in found if cut.since is not None and cut.first is not None}
     kept, aside = [], []
+    restarts = [(cut.zoned, cut.since) for cut in found if cut.restart and cut.since is not None]
     for scan in scans:
         whole, own = cuts[scan.source]
         earlier = {id(event) for event in (*scan.events, *scan.again) if _is_earlier(event, scan, whole, own, spans, clock)}
+        earlier |= _of_no_time(scan, whole, own, spans, clock)
+        if whole is None and not own:
+            earlier |= _before_restart(scan, restarts, clock)
+        if whole is not None and whole.restart:
+            earlier -= _of_attempts(scan, whole)
         rest = _without(scan, earlier)
         kept.append(rest)
         if gone := [event for event in scan.events if id(event) in earlier and isinstance(event, _TELLING)]:
@@ -120,238 +60,22 @@ def newest(scans: Sequence[LogScan]) -> tuple[tuple[LogScan, ...], tuple[Aside, 
     return tuple(kept), tuple(aside)
 
 
-def _all(scan: LogScan) -> list[Event]:
-    """What a file says, and what it says again, in the order of its lines."""
-    return sorted((*scan.events, *scan.again), key=lambda event: event.line.number)
-
-
-def _may_hold_several(scan: LogScan) -> bool:
-    waits: set[tuple[_Key | None, int]] = set()
-    begun: set[tuple[_Key | None, str]] = set()
-    for event in scan.events:
-        if isinstance(event, Said) and event.name in (_RESTART, _CANCELLED):
-            return True
-        if isinstance(event, Began):
-            if _counts(event) and (_key(event, scan), event.what) in begun:
-                return True
-            begun.add((_key(event, scan), event.what))
-        elif isinstance(event, (Caught, TimedOut)):
-            waits.add((_key(event, scan), event.line.number))
-    again = any(isinstance(event, (Caught, TimedOut)) or (isinstance(event, Began) and _counts(event)) for event in scan.again)
-    return again or len(waits) > len({key for key, _ in waits})
-
-
-def _key(event: Event, scan: LogScan) -> _Key | None:
-    """The process that a line is of, as far as its own file tells."""
-    who = event.who
-    if who.rank is not None:
-        return ("rank", who.rank)
-    if scan.path_rank is not None:
-        return ("rank", scan.path_rank)
-    if who.local is not None and _one_node(scan):
-        return ("local", who.local)
-    if who.task is not None:
-        return ("task", who.task)
-    if scan.path_local is not None:
-        return ("path", scan.path_local)
-    return None if scan.path_task is None else ("path", scan.path_task)
-
-
-def _one_node(scan: LogScan) -> bool:
-    """Whether a file is known to hold the lines of one node alone: on each of several, a process has the same local rank."""
-    if len(scan.offsets) != 1:
-        return False
-    [offset] = scan.offsets
-    return all(0 <= rank - offset <= max(scan.locals, default=-1) for rank in scan.ranks)
-
-
-def _cuts(scan: LogScan, begun: Mapping[_Key, _Cut], clock: _Clock, *, of_all: bool) -> tuple[_Cut | None, Mapping[_Key, _Cut]]:
-    """Where the newest run begins in a file, and for the processes of which their own lines show it."""
-    waited, by_launcher = _waited(scan, clock), _by_launcher(scan, clock)
-    strong = [cut for cut in (_earliest(begun.values()) if of_all else None, by_launcher) if cut is not None]
-    whole = max(strong, key=lambda cut: cut.line, default=None)
-    weak = _earliest(_latest(waited.values()))
-    if weak is not None and (whole is None or whole.line <= weak.past):
-        whole = weak
-    own = dict(begun)
-    for key, cut in waited.items():
-        if key not in own or own[key].line <= cut.past:
-            own[key] = cut
-    return whole, own
-
-
-def _earliest(cuts: Iterable[_Cut]) -> _Cut | None:
-    return min(cuts, key=lambda cut: cut.line, default=None)
-
-
-def _latest(cuts: Iterable[_Cut]) -> list[_Cut]:
-    """Those that show the newest run: of a process that is silent now the own lines show an earlier one."""
-    listed = list(cuts)
-    newest = max((cut.since for cut in listed if cut.since is not None), default=None)
-    return [cut for cut in listed if newest is None or (cut.since is not None and cut.since >= newest - _BEFORE)]
-
-
-def _printed_again(scans: Iterable[LogScan]) -> dict[int, dict[_Key, list[Began]]]:
-    """By file and process, the lines that a process prints once in each start, where they are as many as any has."""
-    found: dict[tuple[str, int, _Key], list[Began]] = defaultdict(list)
-    for scan in scans:
-        for event in _all(scan):
-            if not isinstance(event, Began) or not _counts(event) or (key := _key(event, scan)) is None:
-                continue
-            known = found[event.what, scan.source, key]
-            if known and (known[-1].line.number == event.line.number or _same_process(known[-1], event)):
-                continue
-            known.append(event)
-    found = {key: events for key, events in found.items() if not _side_by_side(events)}
-    most = max(map(len, found.values()), default=0)
-    cuts: dict[int, dict[_Key, list[Began]]] = defaultdict(dict)
-    if most < 2:
-        return cuts
-    for (_, source, key), events in found.items():
-        known = cuts[source].get(key, [])
-        if len(events) == most and (not known or events[-1].line.number < known[-1].line.number):
-            cuts[source][key] = events
-    return cuts
-
-
-def _counts(event: Began) -> bool:
-    """NCCL tells of its version once in a process until 2.21.5, and for each communicator that it leads from 2.22.3 on: a
-    second line shows another start by its pid alone, which is only there at level INFO."""
-    return event.what != "nccl" or event.who.pid is not None
-
-
-def _same_process(one: Began, other: Began) -> bool:
-    return one.who.pid is not None and one.who.pid == other.who.pid
-
-
-def _side_by_side(events: Sequence[Began]) -> bool:
-    """Whether processes take turns: those run at the same time, and none of them is another's new start."""
-    pids = [event.who.pid for event in events if event.who.pid is not None]
-    return len(set(pids)) < len(pids)
-
-
-def _of_all(again: Mapping[int, Mapping[_Key, list[Began]]], scans: Iterable[LogScan]) -> bool:
-    """Whether all processes that print what each prints once do so again: then the job was started again. Where one does not,
-    the others may have made their process groups anew, in the same run."""
-    whats = {events[0].what for found in again.values() for events in found.values()}
-    told = {
-        (scan.source, key)
-        for scan in scans
-        for event in scan.events
-        if isinstance(event, Began) and event.what in whats and _counts(event) and (key := _key(event, scan)) is not None
-    }
-    return sum(map(len, again.values())) >= len(told)
-
-
-def _begun(again: Mapping[_Key, list[Began]], clock: _Clock, *, of_all: bool) -> dict[_Key, _Cut]:
-    """Processes that print anew what each prints once. ``of_all``: the whole job was started again."""
-    cuts: dict[_Key, _Cut] = {}
-    for key, events in again.items():
-        first, last = (event.line.printed.own for event in (events[0], events[-1]))
-        said = "its NCCL version" if events[0].what == "nccl" else "its first barrier"
-        cut = _Cut(events[-1].line.number, f"{key[0]} {key[1]} tells of {said} again", past=events[-2].line.number)
-        if first is not None and last is not None:
-            since, start = clock.at(last) - 1, clock.at(first) - _BEFORE
-            cut = replace(cut, since=since, first=start if of_all else None, zoned=last.zone is not None)
-        cuts[key] = cut
-    return cuts
-
-
-def _by_launcher(scan: LogScan, clock: _Clock) -> _Cut | None:
-    """A launcher that starts its workers again, or a scheduler that ended the job, with lines long after that."""
-    cut: _Cut | None = None
-    events = _all(scan)
-    told = [event for event in events if isinstance(event, Said) and event.name in (_RESTART, _CANCELLED)]
-    for event in told[-_MOST_TOLD:]:
-        stamp = event.line.printed.own or event.line.printed.before
-        at = None if stamp is None else clock.at(stamp)
-        if event.name == _RESTART:
-            why, zoned = "the launcher started the workers again", stamp is not None and stamp.zone is not None
-            cut = _Cut(event.line.number + 1, why, at, zoned=zoned, dying=_APART)
-        elif at is not None and stamp is not None:
-            since = at + _DYING
-            for other in events:
-                later = other.line.printed.own or other.line.printed.before
-                if other.line.number > event.line.number and later is not None and clock.at(later) > since:
-                    cut = _Cut(other.line.number, "the job was cancelled before it", since, zoned=stamp.zone is not None)
-                    break
-    return cut
-
-
-def _waited(scan: LogScan, clock: _Clock) -> dict[_Key, _Cut]:
-    """Processes that began to wait after a wait of theirs had timed out: it was over, and mostly its process as well."""
-    waits: dict[_Key, list[_Wait]] = defaultdict(list)
-    stamped: dict[_Key, list[Event]] = defaultdict(list)
-    for event in _all(scan):
-        if (key := _key(event, scan)) is None:
-            continue
-        if event.line.printed.own is not None:
-            stamped[key].append(event)
-        if isinstance(event, (Caught, TimedOut)):
-            limit = event.timeout_ms if isinstance(event, Caught) else None
-            ran = event.ran_ms if event.ran_ms is not None else limit
-            if event.line.printed.own is not None and ran is not None:
-                at = clock.at(event.line.printed.own)
-                waits[key].append(_Wait(event.line.number, at - ran / 1000, at, event.line.printed.own.zone is not None))
-    cuts = {}
-    for key, found in waits.items():
-        last = max(found, key=lambda wait: (wait.began, -wait.line))
-        past = [wait for wait in found if wait.at + _APART < last.began and wait.zoned == last.zoned]
-        if past:
-            until = max(wait.line for wait in past)
-            since = min(max(wait.at for wait in past) + _DYING, last.began)
-            first = min(wait.began for wait in past) - _BEFORE
-            begins = [
-                event.line.number
-                for event in stamped[key]
-                if event.line.number > until and (own := event.line.printed.own) is not None and clock.at(own) > since
-            ]
-            why = f"{key[0]} {key[1]} began to wait after an earlier wait of its own had timed out"
-            cuts[key] = _Cut(min([*begins, last.line]), why, since, first, last.zoned, until)
-    return cuts or _fallen(scan)
-
-
-def _fallen(scan: LogScan) -> dict[_Key, _Cut]:
-    """The same where no time is printed (torch 2.2 and 2.3): the numbers of one group fall, or went on past the call."""
-    found: dict[tuple[_Key, object], list[tuple[int, int, int]]] = defaultdict(list)
-    works = {}
-    for event in _all(scan):
-        key = _key(event, scan)
-        if key is None or event.line.printed.own is not None:
-            continue
-        if isinstance(event, Caught):
-            works[key, event.seq] = event.op_type
-        elif isinstance(event, Status) and event.seq is not None and event.completed is not None:
-            if works.get((key, event.seq)) in _P2P:
-                continue
-            group = (event.group.name, event.group.desc, event.group.pg_id)
-            if not any(group):  # torch 2.2 names none: each group counts for itself
-                continue
-            found[key, group].append((event.line.number, event.seq, event.completed))
-    cuts = {}
-    for (key, _), rows in found.items():
-        timed = {seq for _, seq, _ in rows}
-        for (line, seq, completed), (later, next_seq, next_completed) in pairwise(rows):
-            over = next_completed - seq + 1 > len([n for n in timed if seq <= n <= next_completed])
-            if next_seq < completed or over:
-                cuts[key] = _Cut(later, f"{key[0]} {key[1]}'s numbers do not go on from the earlier ones", past=line)
-    return cuts
-
-
 def _is_earlier(
     event: Event,
     scan: LogScan,
-    whole: _Cut | None,
-    own: Mapping[_Key, _Cut],
-    spans: Iterable[tuple[bool, float | None, float | None]],
-    clock: _Clock,
+    whole: Cut | None,
+    own: Mapping[Key, Cut],
+    spans: Iterable[_Span],
+    clock: Clock,
 ) -> bool:
-    key = _key(event, scan)
+    key = process_of(event, scan)
     mine = own.get(key) if key is not None else None
     cut = max((cut for cut in (whole, mine) if cut is not None), key=lambda cut: cut.line, default=None)
     before = cut is not None and event.line.number < cut.line
+    if before and cut is not None and cut.over is not None and not isinstance(event, ROWS) and event.line.number > cut.over:
+        before = False
     stamp, near = event.line.printed.own, event.line.printed.before
-    about = stamp or (near if isinstance(event, _ROWS) else None)  # the watchdog's last words bear no time
+    about = stamp or (near if isinstance(event, ROWS) else None)  # the watchdog's last words bear no time
     if about is not None:
         at, zoned = clock.at(about), about.zone is not None
         # What a process's own lines say of it goes before times, which hosts may print in several zones.
@@ -363,11 +87,79 @@ def _is_earlier(
     if stamp is not None:
         if cut is None or cut.since is None or cut.zoned != zoned:
             return before
-        ending = isinstance(event, _ROWS) and cut.since - _DYING <= at <= cut.since + cut.dying and cut.dying > 0
+        ending = isinstance(event, ROWS) and cut.since - DYING <= at <= cut.since + cut.dying and cut.dying > 0
         return at <= cut.since if before else ending
     if before and cut is not None and cut.since is not None and near is not None and (near.zone is not None) == cut.zoned:
         return clock.at(near) <= cut.since
     return before
+
+
+def _of_no_time(scan: LogScan, whole: Cut | None, own: Mapping[Key, Cut], spans: Iterable[_Span], clock: Clock) -> set[int]:
+    """What was raised without a time, after a line of an earlier run: it may be of that one, and then tells nothing of the
+    newest. Not where its process had waited in that one: that had got so far."""
+    found: set[int] = set()
+    waited: set[Key | None] = set()
+    left = _left(scan)
+    for event in in_order(scan):
+        key = process_of(event, scan)
+        if isinstance(event, ROWS):
+            waited.add(key)
+        if not isinstance(event, (Raised, Fatal)) or event.line.printed.own is not None or key is None or key in waited:
+            continue
+        cut = own.get(key) or whole
+        near = _near(event, left.get(key, ()))
+        if near is None or (cut is not None and event.line.number >= cut.line):
+            continue
+        at, kind = clock.at(near), near.zone is not None
+        if any(
+            zoned == kind and first is not None and since is not None and first <= at <= since for zoned, first, since in spans
+        ):
+            found.add(id(event))
+    return found
+
+
+def _left(scan: LogScan) -> dict[Key, list[Left]]:
+    found: dict[Key, list[Left]] = defaultdict(list)
+    for event in scan.events:
+        if isinstance(event, Left) and (key := process_of(event, scan)) is not None:
+            found[key].append(event)
+    return found
+
+
+def _near(event: Event, left: Iterable[Left]) -> Stamp | None:
+    """The time of what was raised: its own, or that at which its process says behind it that it leaves, else that before it."""
+    own, after = event.line.printed.own, event.line.printed.after
+    if own is not None:
+        return own
+    gone = next((other.line.printed.own for other in left if other.line.number > event.line.number), None)
+    return gone if gone is not None and after is not None and gone.text == after.text else event.line.printed.before
+
+
+def _before_restart(scan: LogScan, restarts: Iterable[tuple[bool, float]], clock: Clock) -> set[int]:
+    """What was raised before a launcher started the workers again, by the times of the lines around it. Another file tells of
+    the launcher, perhaps by another clock: where one of the times is missing, it may be of the newest run."""
+    found: set[int] = set()
+    left = _left(scan)
+    for event in in_order(scan):
+        key, after = process_of(event, scan), event.line.printed.after
+        if not isinstance(event, (Raised, Fatal)) or key is None or after is None:
+            continue
+        near = _near(event, left.get(key, ()))
+        if near is None or (near.zone is None) != (after.zone is None):
+            continue
+        at, later, kind = clock.at(near), clock.at(after), near.zone is not None
+        if any(zoned == kind and at < since < later for zoned, since in restarts):
+            found.add(id(event))
+    return found
+
+
+def _of_attempts(scan: LogScan, cut: Cut) -> set[int]:
+    """Ends that the launcher's own lines tell apart by attempts: those are told of as ends of an earlier one."""
+    failed = [event.line.number for event in scan.events if isinstance(event, ChildFailed)]
+    if not any(line < cut.line for line in failed) or not any(line >= cut.line for line in failed):
+        return set()
+    ends = (Raised, Fatal, ChildFailed, SummaryEntry)
+    return {id(event) for event in (*scan.events, *scan.again) if isinstance(event, ends)}
 
 
 def _without(scan: LogScan, earlier: set[int]) -> LogScan:
@@ -383,7 +175,7 @@ def _without(scan: LogScan, earlier: set[int]) -> LogScan:
         for event in scan.events
         if id(event) in earlier and isinstance(event, Said) and event.name not in names | _OF_A_RUN
     ]
-    cancelled = [event.line.number for event in events if isinstance(event, Said) and event.name == _CANCELLED]
+    cancelled = [event.line.number for event in events if isinstance(event, Said) and event.name == CANCELLED]
     events = [
         replace(event, after_cancel=any(line < event.line.number for line in cancelled))
         if isinstance(event, TaskEnd) and event.after_cancel
@@ -402,7 +194,7 @@ def _what(event: Event) -> tuple[object, ...]:
     return (type(event), event.who, getattr(event, "seq", None), getattr(event, "rank", None), event.line.text)
 
 
-def _aside(scan: LogScan, gone: Sequence[Event], cut: _Cut | None) -> Aside:
+def _aside(scan: LogScan, gone: Sequence[Event], cut: Cut | None) -> Aside:
     lines = sorted({event.line.number: event.line for event in gone}.values(), key=lambda line: line.number)
     printed = lines[0].printed
     when = f", printed {printed}" if printed.known else ""
