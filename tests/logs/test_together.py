@@ -219,6 +219,20 @@ def test_what_proves_to_be_of_each_rank_names_them_however_many_they_are(tmp_pat
     assert look(*alike((0,), "all_reduce", 42), lost(1), lost(2), lost(3), logs=told).leads == (2, 3)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        SEGV.replace('"/job/data.py", line 20 in load', f'"{DIST}distributed_c10d.py", line 20 in all_reduce'),
+        raised("torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:317, unhandled cuda error", WAIT),
+        raised("job.PeerError: rank is gone", ("/job/data.py", "load", "raise PeerError(rank)")),
+        raised("RuntimeError: workers timed out", ("/job/data.py", "load", "raise RuntimeError(text)")),
+    ],
+)
+def test_within_a_call_or_with_a_word_of_others_it_may_be_of_one_wait(tmp_path, text):
+    found = conclude(read_text(tmp_path, rank_2_log=text, rank_3_log=text, rank_0_log=caught(0, 42), rank_1_log=""))
+    assert leads_of(found) == ()
+
+
 def test_a_signal_is_of_each_rank_itself(tmp_path):
     killed = (
         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + "=" * 60 + "\nFailures:\n"

@@ -185,7 +185,7 @@ def shared(type_: str, text: str, *, proven: bool = False) -> bool:
     outside any call that waits, by Python code or by its type, only what tells of others may."""
     if _OWN_ON_ALL.search(type_) is not None or _OWN_FAILURE.search(text) is not None:
         return False
-    if DEVICE.search(text) is not None:
+    if DEVICE.search(text) is not None and not in_communication(type_, text):
         return _MAY_BE_A_TRAP.search(text) is not None
     return not proven or _OF_OTHERS.search(f"{type_} {text}") is not None
 

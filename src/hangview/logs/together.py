@@ -67,7 +67,7 @@ def _of_many(ends: Ends) -> dict[tuple[object, ...], set[int]]:
 
 def _kind(end: ProcessEnd) -> tuple[object, ...] | None:
     """What two ends have in common that may be of one wait; None for an end that is of a rank itself."""
-    if end.kind in _OF_ITSELF or (end.kind is EndKind.FATAL and end.type != _ABORTED):
+    if end.kind in _OF_ITSELF or (end.kind is EndKind.FATAL and end.type != _ABORTED and not end.inside):
         return None
     if not shared(end.type or "", end.what, proven=end.before_communication):
         return None
