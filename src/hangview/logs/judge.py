@@ -12,6 +12,7 @@ from hangview.logs import reported, together, words
 from hangview.logs.calls import calls, groups_by_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.findings import Scene
+from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,11 +83,14 @@ def process_ended_finding(
         steps.append(f"the end follows: {end.why_follower}")
     elif end.why_follower:
         steps.append(f"{end.why_follower}; it is named because all other ranks wait themselves")
+    first = words.end_first(end, ranks)
+    if end.why_follower and not end.follower:
+        first = f"what the thread or task for which {name_ranks(ranks, 8)} waited does: a file, a service, or a call of another rank"
     unsure = ("that what it waited for is known",) if end.why_follower and not end.follower else ()
     side = Side.HOST if end.before_communication else Side.DEVICE if end.kind is EndKind.DEVICE else Side.UNKNOWN
     return Finding(
         Kind.PROCESS_ENDED, role, ranks, tuple(sorted(others)), group, lane, seq, op, side, summary, tuple(lines),
-        words.end_first(end, ranks), (*words.end_not_concluded(end, others), *unsure), tuple(steps),
+        first, (*words.end_not_concluded(end, others), *unsure), tuple(steps),
     )  # fmt: skip
 
 
