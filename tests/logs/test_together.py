@@ -273,7 +273,7 @@ def test_a_time_out_of_a_thread_of_its_own_names_a_rank_for_which_all_others_wai
     finding, *_ = conclude(read_text(tmp_path, job_log=ALL_OTHERS, rank_2_log=text))
     assert (finding.kind, finding.ranks, finding.others) == (Kind.PROCESS_ENDED, (2,), (0, 1, 3))
     assert finding.side is Side.UNKNOWN
-    assert finding.compare_first.startswith("what the thread or task for which rank 2 waited does")
+    assert finding.compare_first.startswith("what the thread or task does that rank 2 waited for")
     assert "that what it waited for is known" in finding.not_concluded
     assert any("the log does not say what that one waited for" in step for step in finding.steps)
     told = read_text(tmp_path, rank_2_log=text)

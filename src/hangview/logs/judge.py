@@ -84,9 +84,12 @@ def process_ended_finding(
     elif end.why_follower:
         steps.append(f"{end.why_follower}; it is named because all other ranks wait themselves")
     first = words.end_first(end, ranks)
+    unsure: tuple[str, ...] = ()
     if end.why_follower and not end.follower:
-        first = f"what the thread or task for which {name_ranks(ranks, 8)} waited does: a file, a service, or a call of another rank"
-    unsure = ("that what it waited for is known",) if end.why_follower and not end.follower else ()
+        first = (
+            f"what the thread or task does that {name_ranks(ranks, 8)} waited for: a file, a service, or a call of another rank"
+        )
+        unsure = ("that what it waited for is known",)
     side = Side.HOST if end.before_communication else Side.DEVICE if end.kind is EndKind.DEVICE else Side.UNKNOWN
     return Finding(
         Kind.PROCESS_ENDED, role, ranks, tuple(sorted(others)), group, lane, seq, op, side, summary, tuple(lines),
