@@ -81,6 +81,11 @@ def test_a_library_user_needs_no_screen():
     assert not imported("import hangview\nhangview.load\nhangview.Incident") & {"textual", "click", "rich"}
 
 
+def test_the_first_screen_needs_nothing_that_reads():
+    """It is drawn while other processes read: what reads and aligns is imported behind it."""
+    assert not imported("import hangview.tui.app, hangview.tui.start") & {"polars", "numpy"}
+
+
 def test_a_report_in_a_pipe_needs_neither_screen_nor_rich():
     lines = (
         "from hangview import cli",

@@ -123,6 +123,9 @@ class GroupStatus:
     beyond: bool = False
 
 
+#: What torch calls the group of all ranks.
+DEFAULT_DESC = "default_pg"
+
 #: Families of operations of which no member completes before every member has requested: completion of one proves the request
 #: of all.
 FULL = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"})

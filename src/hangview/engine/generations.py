@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from hangview.producers import producer_of
+from hangview.schema import DEFAULT_DESC
 from hangview.text import group_label
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ EARLIER, UNPLACED = 1 << 20, 1 << 21
 #: Names of groups that a framework makes anew under a higher number whenever members come or go (torchft).
 _NUMBERED = re.compile(r"(torchft_quorum_)(\d+)(_rank_\d+)")
 
-#: What torch calls the group of all ranks.
-DEFAULT_DESC = "default_pg"
 _PLACE = ["source", "label", "pg_id"]
 
 

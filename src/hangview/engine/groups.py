@@ -14,6 +14,7 @@ import polars as pl
 
 from hangview.engine import generations
 from hangview.incident import Group, told_apart
+from hangview.schema import DEFAULT_DESC
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     SetOf = Callable[[tuple[int, ...]], frozenset[int]]
 
-DEFAULT_DESC = generations.DEFAULT_DESC
 #: Ranks between known ones count as missing up to so many for each known one: a number in a name may be no rank at all.
 _HOLES = 8
 _FEW = 64

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.readings import DONE, OPEN
-from hangview.schema import CellState, SourceKind, SourceStatus
+from hangview.schema import DEFAULT_DESC, CellState, SourceKind, SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.engine.groups import DEFAULT_DESC
 from hangview.incident import Kind, Role, Wait
-from hangview.schema import CellState
+from hangview.schema import DEFAULT_DESC, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,13 +9,12 @@ from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.findings.first import first_to_tell
-from hangview.engine.groups import DEFAULT_DESC
 from hangview.engine.still import stands
 from hangview.engine.waits import Arrow
 from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
-from hangview.schema import CellState
+from hangview.schema import DEFAULT_DESC, CellState
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
