@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from hangview.schema import DEFAULT_DESC
 from hangview.text import fold_ranks, group_label
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class Group:
     inferred: bool = False
     beside: str = ""  #: what tells it from others that go by the same name, in a sentence (see :func:`told_apart`)
     earlier: bool = False  #: not known to be the newest of groups that a process made one after the other under one name
+
+    @property
+    def default(self) -> bool:
+        """Whether it is the group of all ranks."""
+        return self.desc == DEFAULT_DESC or (self.name == "0" and not self.desc)
 
     @property
     def called(self) -> str:
@@ -207,6 +213,7 @@ class Entry:
     completed_ns: int | None
     duration_ms: float | None
     timeout_ms: int | None
+    group: int | None = None  #: id of its group; None where it names none
 
 
 @dataclass(frozen=True, slots=True)

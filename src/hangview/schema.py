@@ -293,6 +293,8 @@ _WORDS = {
 
 #: Added to a cell code in the grid where this rank's request differs from the majority's.
 DIFFERS = 0x20
+#: What a dump leaves open, so that the rank's log may speak.
+BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
 #: Added where the cell is known from the rank's log, not from its dump.
 BY_LOG = 0x40
 #: The part of a cell code that is the state.

@@ -53,8 +53,7 @@ def test_a_rank_without_one_way_says_nothing(orders):
     """Too few steps, or no order that held: then who turned is not known."""
     lines, first = told([*orders, (A,)], [*orders, (B,)])
     assert first.startswith("the order in which")
-    assert all("times before" in line for line in lines)
-    assert len(lines) < 2
+    assert lines == []
 
 
 def test_both_turned_is_no_reason_to_begin_with_one():

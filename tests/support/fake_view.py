@@ -175,6 +175,7 @@ class FakeView(View):
             completed_ns=created + 200_000_000 if done else None,
             duration_ms=198.5 if done else None,
             timeout_ms=600_000,
+            group=key[0],
         )
 
     def _position(self, rank: int, key: LaneKey) -> Position:

@@ -6,12 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.schema import DEFAULT_DESC
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from hangview.incident import Group
-
-DEFAULT = "default_pg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def match_groups(ones: Sequence[Group], others: Sequence[Group]) -> tuple[Match,
     take(lambda g: (_desc(g), frozenset(g.ranks)) if _desc(g) else None, "description and members")
     take(lambda g: (g.name, frozenset(g.ranks)) if g.name else None, "name and members", _same_desc)
     take(lambda g: (g.name, _desc(g)) if g.name else None, "name and description", _inferred_part)
-    take(lambda g: DEFAULT if g.desc == DEFAULT else None, "the default group")
+    take(lambda g: DEFAULT_DESC if g.desc == DEFAULT_DESC else None, "the default group")
 
     shared = {_place(group) for group in left} & {_place(group) for group in right}
     out = [pairs[group.id] if group.id in pairs else _alone(group, shared, first=True) for group in ones]

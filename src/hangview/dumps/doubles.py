@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hangview.dumps.decoded import NONE
-from hangview.dumps.facts import DEFAULT_DESC, DEFAULT_NAME, flags, ids, ints
+from hangview.dumps.facts import DEFAULT_NAME, flags, ids, ints
 from hangview.dumps.names import BY_NAME
-from hangview.schema import SourceStatus
+from hangview.schema import DEFAULT_DESC, SourceStatus
 from hangview.text import natural
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from hangview.dumps.decoded import NONE, NotADump
 from hangview.dumps.names import Inside
 from hangview.dumps.ops import parse_op
 from hangview.producers import TORCHCOMMS, producer_of
+from hangview.schema import DEFAULT_DESC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from hangview.producers import Producer
 
 DEFAULT_NAME = "0"
-DEFAULT_DESC = "default_pg"
 #: Columns that count, and what none of them reaches.
 _COUNTED = ("seq", "p2p_seq", "op_id", "pg_id")
 _MOST = 2**31 - 2

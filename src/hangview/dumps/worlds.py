@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hangview.dumps.decoded import NONE
-from hangview.dumps.facts import DEFAULT_DESC, flags, ids, ints
+from hangview.dumps.facts import flags, ids, ints
 from hangview.dumps.ops import parse_op
 from hangview.producers import producer_of
-from hangview.schema import FULL
+from hangview.schema import DEFAULT_DESC, FULL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -137,7 +137,6 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     )
 
 
-_OPEN = frozenset({Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED})
 _DIVERGES = frozenset({Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE, Kind.DIFFERENT_DTYPE, Kind.DIFFERENT_CALL_SITE})
 
 
@@ -174,7 +173,7 @@ def _verdict(records: Records, calls: Calls, traffic: Traffic, found: Sequence[F
 
 def _still_open(found: Sequence[Finding], graph: Graph) -> bool:
     """Whether somebody is in a call that is not over: in a job that runs, or in one that stands still; which, is not told."""
-    return bool(graph.edges or graph.lagging or graph.ends) or any(f.kind in _OPEN for f in found)
+    return bool(graph.edges or graph.lagging or graph.ends) or any(f.kind in findings.OF_OPEN_CALLS for f in found)
 
 
 def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:

@@ -16,7 +16,7 @@ from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
 from hangview.logs import judge, quiet, reported, together
 from hangview.logs.calls import P2P
 from hangview.logs.evidence import EndKind, StatusFrom
-from hangview.schema import CellState
+from hangview.schema import BLIND, CellState
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from hangview.incident import Group
     from hangview.logs.evidence import GroupByLog, LogEvidence, OutsideStack, ProcessEnd
 
-#: Not observed by the dump, so that the log may speak.
-_BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
 #: Ends that the launcher, the scheduler or the kernel tells of.
 _SAID_BY_OTHERS = frozenset({EndKind.EXIT_CODE, EndKind.SIGNAL, EndKind.OOM_KILLER})
 #: Calls that a rank may complete beyond the newest of all dumps: a broadcast's root runs ahead, dumps differ by seconds.
@@ -50,7 +48,7 @@ def fill(windows: Windows, groups: Sequence[Group], logs: LogEvidence, with_p2p:
     alone = all(window.source is None for window in windows.values())
     for row, home in homes:
         window = windows[home.id, row.rank]
-        if window.above not in _BLIND:
+        if window.above not in BLIND:
             continue
         dumped = max((w.newest for r in home.ranks if (w := windows[home.id, r]).newest is not None), default=None)
         if dumped is not None and row.completed is not None and row.completed > dumped + FAR:
@@ -69,7 +67,7 @@ def _homes(
     said: Sequence[GroupByLog], groups: Sequence[Group], with_p2p: frozenset[int]
 ) -> tuple[tuple[GroupByLog, Group], ...]:
     """The rows whose group is known, with that group."""
-    found = ((row, [g for g in groups if row.rank in g.ranks and _same(row, g)]) for row in said)
+    found = ((row, [g for g in groups if row.rank in g.ranks and row.is_of(g)]) for row in said)
     return tuple((row, homes[0]) for row, homes in found if len(homes) == 1 and homes[0].id not in with_p2p)
 
 
@@ -88,7 +86,7 @@ def _signalled(
         front = max(
             [row.enqueued or row.timed_out_seq or 0 for row in told] + [windows[group.id, r].newest or 0 for r in group.ranks]
         )
-        blind = [row for row in told if windows[group.id, row.rank].above in _BLIND and row.rank not in busy]
+        blind = [row for row in told if windows[group.id, row.rank].above in BLIND and row.rank not in busy]
         behind = [row for row in blind if (row.enqueued or 0) < front and not row.timed_out]
         if beside and len(behind) > 1 and all(row.status_from is StatusFrom.DUMP_SIGNAL for row in behind):
             found[group.id] = frozenset(row.rank for row in behind)
@@ -110,18 +108,11 @@ def _beyond(row: GroupByLog, dumped: int, logs: LogEvidence) -> str:
 
 def timed_out(groups: Sequence[Group], logs: LogEvidence) -> frozenset[tuple[int, int, int]]:
     """(group, seq, rank) of the collectives that a rank's own watchdog reports as timed out."""
-    out = set()
-    for row in logs.groups:
-        homes = [g for g in groups if row.rank in g.ranks and _same(row, g)]
-        if len(homes) == 1 and row.timed_out_seq is not None and row.timed_out_op not in ("send", "recv"):
-            out.add((homes[0].id, row.timed_out_seq, row.rank))
-    return frozenset(out)
-
-
-def _same(row: GroupByLog, group: Group) -> bool:
-    if row.name is not None and row.name == group.name:
-        return True
-    return row.name is None and bool(row.desc) and row.desc == group.desc
+    return frozenset(
+        (home.id, row.timed_out_seq, row.rank)
+        for row, home in _homes(logs.groups, groups, frozenset())
+        if row.timed_out_seq is not None and row.timed_out_op not in P2P
+    )
 
 
 def _by_log(

@@ -275,6 +275,7 @@ class View:
             completed_ns=row["completed_ns"],
             duration_ms=row["duration_ms"],
             timeout_ms=row["timeout_ms"],
+            group=row["group"],
         )
 
     # -- ranks ---------------------------------------------------------------------------------------------------------

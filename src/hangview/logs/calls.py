@@ -124,13 +124,12 @@ def calls(evidence: LogEvidence, groups: Sequence[Group]) -> tuple[LogCall, ...]
 
 def _call(group: Group, rows: Mapping[int, GroupByLog]) -> LogCall | None:
     timed = {rank: row for rank, row in rows.items() if row.timed_out}
-    default = group.desc == "default_pg" or (group.name == "0" and not group.desc)
     if not timed:
-        return _open_call(group, rows, default=default)
+        return _open_call(group, rows)
     seqs = [row.timed_out_seq for row in timed.values() if row.timed_out_seq is not None]
     if not seqs:
         waiting = tuple(sorted(timed))
-        return LogCall(group, None, None, rows, waiting, waiting, default=default)
+        return LogCall(group, None, None, rows, waiting, waiting, default=group.default)
     seq = min(seqs)
     waiting = tuple(sorted(rank for rank, row in timed.items() if row.timed_out_seq == seq))
     ops = sorted({op for rank in waiting if (op := timed[rank].timed_out_op)})
@@ -150,11 +149,11 @@ def _call(group: Group, rows: Mapping[int, GroupByLog]) -> LogCall | None:
     sizes = {size for rank in waiting if (size := _size(timed[rank])) is not None}
     return LogCall(
         group, seq, op, rows, waiting, tuple(sorted(joined)), tuple(sorted(behind)), tuple(sorted(busy)),
-        tuple(sorted(done)), next(iter(sizes)) if len(sizes) == 1 else None, default=default,
+        tuple(sorted(done)), next(iter(sizes)) if len(sizes) == 1 else None, default=group.default,
     )  # fmt: skip
 
 
-def _open_call(group: Group, rows: Mapping[int, GroupByLog], *, default: bool) -> LogCall | None:
+def _open_call(group: Group, rows: Mapping[int, GroupByLog]) -> LogCall | None:
     """Counters that differ without a time-out in this group: some have an open call that others have not requested."""
     known = {rank: row for rank, row in rows.items() if row.enqueued is not None and row.completed is not None}
     front = max((row.enqueued or 0 for row in known.values()), default=0)
@@ -165,7 +164,7 @@ def _open_call(group: Group, rows: Mapping[int, GroupByLog], *, default: bool) -
     if not waiting or not behind:
         return None
     seq = min((known[rank].enqueued or 0 for rank in behind), default=front) + 1
-    return LogCall(group, seq, None, rows, waiting, waiting, behind, busy, open_only=True, default=default)
+    return LogCall(group, seq, None, rows, waiting, waiting, behind, busy, open_only=True, default=group.default)
 
 
 def _size(row: GroupByLog) -> int | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hangview.logs.times import Printed, span
 
 if TYPE_CHECKING:
-    from hangview.incident import Fact
+    from hangview.incident import Fact, Group
     from hangview.schema import StackFrame
 
 #: Stands for the world rank where a log does not give one (torch ≤ 2.1 prints the rank within the group only). Never in
@@ -69,6 +69,12 @@ class GroupByLog:
     outrun: int | None = (
         None  #: newest call of the group that others completed with this rank, where that is beyond ``enqueued``
     )
+
+    def is_of(self, group: Group) -> bool:
+        """Whether it is about this group: by the name, and by the description only where the line gives no name."""
+        if self.name is not None:
+            return self.name == group.name
+        return bool(self.desc) and self.desc == group.desc
 
     @property
     def unfinished(self) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hangview.logs.events import Caught, GroupRef, Heartbeat, Status, TimedOut, WorkStack
 from hangview.logs.evidence import NO_RANK, GroupByLog, StatusFrom
+from hangview.schema import DEFAULT_DESC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +60,8 @@ def collect(events: Sequence[Event], resolver: Resolver) -> tuple[tuple[GroupByL
 
 
 def _key(group: GroupRef) -> _Group:
-    if group.desc == "default_pg" or group.name == "0":
-        return ("0", "default_pg" if group.desc == "default_pg" else None, None)
+    if group.desc == DEFAULT_DESC or group.name == "0":
+        return ("0", DEFAULT_DESC if group.desc == DEFAULT_DESC else None, None)
     if group.name is not None:
         return (group.name, group.desc, None)
     return (None, group.desc, group.pg_id)

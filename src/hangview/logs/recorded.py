@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.producers import Completion, producer_of
-from hangview.schema import FULL
+from hangview.schema import DEFAULT_DESC, FULL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +101,7 @@ def _began(records: Records) -> float | None:
 
 
 def _world(records: Records) -> int | None:
-    found = {config.ranks for config in records.configs if config.name == "0" or config.desc == "default_pg"}
+    found = {config.ranks for config in records.configs if config.name == "0" or config.desc == DEFAULT_DESC}
     ranks = next(iter(found)) if len(found) == 1 else ()
     return len(ranks) if ranks and tuple(sorted(ranks)) == tuple(range(len(ranks))) else None
 

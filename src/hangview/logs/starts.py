@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _TELLING = (*ROWS, Raised, Fatal, ChildFailed, SummaryEntry, TaskEnd, KernelKill, StackSeen)
 #: Facts that say how one run went; others hold for the next one as well, until it says something else.
 _OF_A_RUN = frozenset({"nccl_warning", "desync_report", RESTART, CANCELLED})
-_Span: TypeAlias = tuple[bool, float | None, float | None]
+#: Of an earlier run: whether its times have a zone, from when to when it lasted.
+_Span: TypeAlias = tuple[bool, float, float]
 
 
 def newest(scans: Sequence[LogScan]) -> tuple[tuple[LogScan, ...], tuple[Aside, ...]]:
@@ -80,10 +81,8 @@ def _is_earlier(
         at, zoned = clock.at(about), about.zone is not None
         # What a process's own lines say of it goes before times, which hosts may print in several zones.
         known = mine.since if mine is not None and not before else None
-        for kind, first, since in spans:
-            newer = known is None or (since is not None and known < since)
-            if newer and zoned == kind and first is not None and since is not None and first <= at <= since:
-                return True
+        if _lies_in(at, (span for span in spans if known is None or known < span[2]), zoned=zoned):
+            return True
     if stamp is not None:
         if cut is None or cut.since is None or cut.zoned != zoned:
             return before
@@ -92,6 +91,11 @@ def _is_earlier(
     if before and cut is not None and cut.since is not None and near is not None and (near.zone is not None) == cut.zoned:
         return clock.at(near) <= cut.since
     return before
+
+
+def _lies_in(at: float, spans: Iterable[_Span], *, zoned: bool) -> bool:
+    """Whether a moment is of an earlier run; times with a zone and without one are not compared."""
+    return any(kind == zoned and first <= at <= since for kind, first, since in spans)
 
 
 def _of_no_time(scan: LogScan, whole: Cut | None, own: Mapping[Key, Cut], spans: Iterable[_Span], clock: Clock) -> set[int]:
@@ -110,10 +114,7 @@ def _of_no_time(scan: LogScan, whole: Cut | None, own: Mapping[Key, Cut], spans:
         near = _near(event, left.get(key, ()))
         if near is None or (cut is not None and event.line.number >= cut.line):
             continue
-        at, kind = clock.at(near), near.zone is not None
-        if any(
-            zoned == kind and first is not None and since is not None and first <= at <= since for zoned, first, since in spans
-        ):
+        if _lies_in(clock.at(near), spans, zoned=near.zone is not None):
             found.add(id(event))
     return found
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.logs.events import Began, Caught, DumpLine, Event, Fatal, GroupRef, Heartbeat, Left, Status, TimedOut
+from hangview.schema import DEFAULT_DESC
 
 if TYPE_CHECKING:
     from hangview.logs.evidence import LogLine
@@ -64,7 +65,6 @@ _DEVICE = re.compile(
 )
 
 #: 2.4's bracket "[PG 1 Rank 0]" holds the group's name, 2.3's the same text counts per process: told by the date in the head.
-_DEFAULT = "default_pg"
 
 
 def group_of(piece: Piece, text: str) -> tuple[GroupRef | None, str]:
@@ -84,12 +84,12 @@ def group_of(piece: Piece, text: str) -> tuple[GroupRef | None, str]:
     if found["pg"] is None:
         return GroupRef(rank), rest
     if desc is not None:
-        return GroupRef(rank, "0" if desc == _DEFAULT else found["pg"], desc), rest
+        return GroupRef(rank, "0" if desc == DEFAULT_DESC else found["pg"], desc), rest
     if piece.at is not None and piece.level:
         return GroupRef(rank, found["pg"], None), rest
     number = int(found["pg"]) if found["pg"].isdigit() else None
     # The first group a process makes is the default one; later numbers say nothing to other ranks.
-    return GroupRef(rank, None, _DEFAULT if number == 0 else None, number), rest
+    return GroupRef(rank, None, DEFAULT_DESC if number == 0 else None, number), rest
 
 
 def match(piece: Piece, line: LogLine) -> list[Event]:
@@ -123,7 +123,7 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         ref = (
             group
             if group is not None and (group.desc or group.name)
-            else GroupRef(group.rank if group else None, "0", _DEFAULT)
+            else GroupRef(group.rank if group else None, "0", DEFAULT_DESC)
         )
         return [
             Status(piece.who, line, piece.at, ref, None, enqueued, None, completed, signal=True, signal_from=sender),

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.incident import COLLECTIVE
-from hangview.schema import CellState
+from hangview.schema import BLIND, CellState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hangview.incident import Cell, Group, Incident
+    from hangview.incident import Cell, Incident
     from hangview.logs.evidence import GroupByLog
-
-#: What a dump leaves open, so that the log may speak.
-_BLIND = frozenset({CellState.NO_DUMP, CellState.CUT, CellState.OVERWRITTEN, CellState.OMITTED, CellState.NOT_RECORDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class ByLog:
         """Whether the rank's log stops below a call that its dump does not tell of, and the cell is not drawn by that: it may
         not be said to be missing there."""
         row = self.rows.get(cell.rank)
-        if row is None or row.enqueued is None or cell.by_log or self.mixed or cell.state not in _BLIND:
+        if row is None or row.enqueued is None or cell.by_log or self.mixed or cell.state not in BLIND:
             return False
         return row.outrun is None and row.enqueued < seq  # outrun: others completed more with it, the line is of before
 
@@ -68,7 +65,7 @@ def by_log(incident: Incident, group: int, lane: str) -> ByLog:
     told = (*incident.logs.groups, *incident.logs.outrun)
     rows: dict[int, GroupByLog] = {}
     for row in told:
-        if row.enqueued is not None and _is_of(row, found):
+        if row.enqueued is not None and row.is_of(found):
             rows.setdefault(row.rank, row)
     mixed = any(each.group == group and each.lane != COLLECTIVE for each in incident.lanes)
     return ByLog(incident, rows, frozenset(row.rank for row in told if row.unfinished), mixed)
@@ -77,12 +74,6 @@ def by_log(incident: Incident, group: int, lane: str) -> ByLog:
 def _numbers(row: GroupByLog) -> str:
     done = f", last completed {row.completed}" if row.completed is not None else ""
     return f"last enqueued {row.enqueued}{done}"
-
-
-def _is_of(row: GroupByLog, group: Group) -> bool:
-    if row.name is not None:
-        return row.name == group.name
-    return bool(row.desc) and row.desc == group.desc
 
 
 def from_logs_alone(incident: Incident) -> bool:
@@ -98,5 +89,5 @@ def group_number(incident: Incident, group: int, rank: int) -> str:
     if not found.inferred:
         return f"group rank {found.ranks.index(rank)} of {len(found.ranks):,}"
     rows = incident.logs.groups if incident.logs is not None else ()
-    numbers = {row.group_rank for row in rows if row.rank == rank and row.group_rank is not None and _is_of(row, found)}
+    numbers = {row.group_rank for row in rows if row.rank == rank and row.group_rank is not None and row.is_of(found)}
     return f"group rank {numbers.pop()}, by its log" if len(numbers) == 1 else ""

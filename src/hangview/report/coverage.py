@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.log_sources import is_mute
-from hangview.schema import SourceKind, SourceStatus
+from hangview.schema import DEFAULT_DESC, SourceKind, SourceStatus
 from hangview.text import count, escape, fold_ranks, moment, name_ranks
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ SOURCES = 10
 
 #: Default groups whose ranks are listed.
 WORLDS = 4
-_DEFAULT = "default_pg"
 
 #: Statuses that a reader of the report should know about, the worst first.
 _TROUBLE = (
@@ -163,7 +162,7 @@ def mixed_lines(incident: Incident) -> list[str]:
 
 def _worlds(incident: Incident) -> list[tuple[int, ...]]:
     """The default groups where there are several that share no rank, by their lowest rank."""
-    found = {tuple(sorted(group.ranks)) for group in incident.groups if group.desc == _DEFAULT}
+    found = {tuple(sorted(group.ranks)) for group in incident.groups if group.desc == DEFAULT_DESC}
     apart = sum(len(ranks) for ranks in found) == len(set().union(*found))
     return sorted(found) if apart else []
 

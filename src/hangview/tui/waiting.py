@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from hangview.incident import Kind, Role, Wait
-from hangview.schema import DEFAULT_DESC, CellState
+from hangview.schema import CellState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,8 +51,7 @@ def _told(incident: Incident, finding: Finding) -> Iterator[Wait]:
 
 def _belongs(group: Group, rank: int) -> bool:
     """Whether a rank is known to be a member: every rank is of the default group, whoever recorded it."""
-    default = group.desc == DEFAULT_DESC or (group.name == "0" and not group.desc)
-    return rank in group.ranks or default
+    return rank in group.ranks or group.default
 
 
 def _stopped(incident: Incident, finding: Finding, rank: int) -> bool:

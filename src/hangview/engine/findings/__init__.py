@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hangview.engine.waits import Place
 
-__all__ = ["Case", "Quiet", "find", "leads", "ordered"]
+__all__ = ["OF_OPEN_CALLS", "Case", "Quiet", "find", "leads", "ordered"]
 
 
 def find(case: Case) -> tuple[Finding, ...]:
@@ -39,13 +39,13 @@ def find(case: Case) -> tuple[Finding, ...]:
     out += waiting(case, tell, told)
     if all(f.role is not Role.LEAD for f in out):
         out = [f for f in out if f.role is Role.NOTE]  # nothing to wait for
-        if all(f.kind not in _OF_OPEN_CALLS for f in out):
+        if all(f.kind not in OF_OPEN_CALLS for f in out):
             out += open_calls(case, tell)
     return tuple(out)
 
 
 #: What notes are about that tell of a call which is not over.
-_OF_OPEN_CALLS = frozenset({Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED})
+OF_OPEN_CALLS = frozenset({Kind.PARTLY_COMPLETED, Kind.NOT_OBSERVED})
 
 
 def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -17,7 +17,7 @@ from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_conclude
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import CellState
-from hangview.text import fold_ranks, name_ranks
+from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     who, done = tell.ranks(stall.waiting), tell.ranks(stall.done)
     on_device, unclear = _on_device(case, stall), _unclear(stall)
     loose = _loose(case, group)
-    names = _names(case, group)
+    names = _names(case, tell, group)
     unknown = tell.ranks(stall.untold)
     apart, first = _apart(case, tell, stall)
     every = (
@@ -162,14 +162,13 @@ def _how_loose(case: Case, group: Group) -> str:
     return f"by its all_gathers it has {size} members, so of {size - known} there is no record"
 
 
-def _names(case: Case, group: Group) -> str:
+def _names(case: Case, tell: Telling, group: Group) -> str:
     """The names that ranks give the group, where they differ and no call of it proves that it is one all the same."""
     views = next((d.views for d in case.disputes if d.about == "name" and group.id in d.groups), ())
     if any(case.windows[group.id, rank].last_done for rank in group.ranks):
         return ""
-    return ", ".join(
-        f"{name_ranks(ranks, 6)} {agrees(name_ranks(ranks), 'knows', 'know')} it by the {name}" for name, ranks in views
-    )
+    told = ((tell.ranks(ranks), name) for name, ranks in views)
+    return ", ".join(f"{who} {agrees(who, 'knows', 'know')} it by the {name}" for who, name in told)
 
 
 def _members_first(case: Case, tell: Telling, group: Group) -> str:

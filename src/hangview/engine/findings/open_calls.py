@@ -10,7 +10,6 @@ from hangview.engine.still import stands
 from hangview.engine.waits import End
 from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
-from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from hangview.engine.evidence import Telling
@@ -34,12 +33,12 @@ def open_calls(case: Case, tell: Telling) -> list[Finding]:
     standing = {place: any(stands(case.still, place, rank) for rank in ranks) for place, ranks in inside.items()}
     place = min(inside, key=lambda p: (not standing[p], -len(inside[p]), place_order(case, p)))
     ranks, still = tuple(sorted(inside[place])), standing[place]
-    who, call = name_ranks(ranks, 12), tell.call(case.stalls, place)
+    who, call = tell.ranks(ranks), tell.call(case.stalls, place)
     over = any(case.graph.ends.get(rank, {}).get(place) is End.LAG for rank in ranks)
     elsewhere = _over_on(case, place) if over else ()
     summary = f"{who} {agrees(who, 'is', 'are')} in {call}, which is not over there"
     if elsewhere:
-        summary += f" and over on {name_ranks(elsewhere, 12)}"
+        summary += f" and over on {tell.ranks(elsewhere)}"
     if not still:
         summary += "; whether the job stood still or ran on is not recorded"
     kind = Kind.PARTLY_COMPLETED if elsewhere else Kind.NOT_OBSERVED
@@ -48,8 +47,8 @@ def open_calls(case: Case, tell: Telling) -> list[Finding]:
         Finding(
             kind, Role.LEAD if still else Role.NOTE, about, (), place[0], place[1], place[2],
             tell.op_at(case.stalls, place), Side.UNKNOWN, summary, tell.requests(case.stalls, place, ranks),
-            ("" if still else ONCE_MORE) + compare_first(kind, name_ranks(about, 12)),
-            not_concluded(kind, name_ranks(about, 12)),
+            ("" if still else ONCE_MORE) + compare_first(kind, tell.ranks(about)),
+            not_concluded(kind, tell.ranks(about)),
         )
     ]  # fmt: skip
 

@@ -71,24 +71,9 @@ def lane_name(incident: Incident, group: int | None, lane: str | None) -> str:
     return name if lane in (None, COLLECTIVE) else f"{name} {lane}"
 
 
-def groups_of(incident: Incident, entries: Sequence[Entry]) -> list[Group | None]:
-    """The groups of one rank's records; None where a record names none."""
-    import polars as pl
-
-    rows = incident.entries.lazy().filter(
-        pl.col("source").is_in(sorted({entry.source for entry in entries}))
-        & pl.col("position").is_in(sorted({entry.position for entry in entries}))
-    )
-    found = {
-        (source, position): group
-        for source, position, group in rows.select("source", "position", "group").collect().iter_rows()
-    }
-    return [group_of(incident, found.get((entry.source, entry.position))) for entry in entries]
-
-
 def of_group(incident: Incident, entry: Entry) -> str:
     """``" of dp_3"``: the numbers of calls are of a group; "" where a record names none."""
-    (found,) = groups_of(incident, (entry,))
+    found = group_of(incident, entry.group)
     return f" of {found.label}" if found else ""
 
 

@@ -8,7 +8,7 @@ from hangview.incident import Side
 from hangview.text import count, name_ranks
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
-from hangview.tui.text.common import clock_time, groups_of, lane_name, op_text, over_there, waits_for_nobody
+from hangview.tui.text.common import clock_time, group_of, lane_name, op_text, over_there, waits_for_nobody
 from hangview.tui.text.stack import outside_lines
 from hangview.tui.titles import cut_middle
 from hangview.tui.waiting import for_whom_unknown, waits_of
@@ -156,7 +156,7 @@ def _newest(incident: Incident, rank: int) -> list[Line]:
     entries = incident.view.newest_entries(rank, 8)
     if not entries:
         return [line(("no entry of this rank was recorded", Tone.UNKNOWN))]
-    groups = groups_of(incident, entries)
+    groups = [group_of(incident, entry.group) for entry in entries]
     names = [group.label if group else "no group" for group in groups]
     named = min(20, max(map(len, names))) + 2
     lines = [line(("its newest entries, all groups", Tone.HEAD))]
