@@ -184,10 +184,12 @@ def no_hang(incident: Incident) -> str:
     return "these files show no hang"
 
 
-def after_no_hang(incident: Incident) -> str:
-    """What comes next where a job hangs and its records do not show it."""
+def after_no_hang(incident: Incident, *, brief: bool = False) -> str:
+    """What comes next where a job hangs and its records do not show it; ``brief``: the most of it, within 80 characters."""
     newest = next((attempt.newest_ns for attempt in incident.records.attempts if attempt.current), None)
     of = f"newest record {moment(newest)}: " if newest else ""
+    if brief:
+        return f"{of}if it hung later, collect again"
     return f"{of}if the job hung later, collect dumps again; if then, no record shows it: see the stacks of its processes"
 
 

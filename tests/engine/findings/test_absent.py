@@ -457,3 +457,27 @@ def test_who_is_named_with_calls_open_is_not_said_to_have_none():
     (lead,) = (finding for finding in incident.findings if finding.role is Role.LEAD)
     assert lead.ranks == (3,)
     assert not any("no unfinished request is recorded" in step for step in lead.steps)
+
+
+# -- what is said where it cannot be told ----------------------------------------------------------------------------------
+
+
+def test_dumps_of_different_moments_are_told_and_asked_for_once_more():
+    """Ranks 4-7 were written before 41 was over: whether 2 and 3 are missed in 42 may be another moment's answer, too."""
+    world = Pg("0", "default_pg", tuple(range(8)))
+    now = [rank(r).calls("all_reduce", 1, 41, group=world).call("all_reduce", 42, FAILED, group=world) for r in (0, 1)]
+    now += [rank(r).calls("all_reduce", 1, 41, group=world) for r in (2, 3)]
+    finding, *_ = look(*now, *(rank(r).calls("all_reduce", 1, 40, group=world) for r in (4, 5, 6, 7))).findings
+    assert (finding.kind, finding.ranks) == (Kind.NOT_OBSERVED, (2, 3))
+    assert finding.summary.endswith("cannot be told: the dumps of this group were not written at one moment")
+    assert [line.source for line in finding.evidence if "before dump" in line.text] == [4, 5, 6, 7]
+    assert finding.compare_first.startswith("a second set of dumps, all written at one moment")
+    assert "do they still stop below it" in finding.compare_first
+
+
+def test_where_the_members_are_not_recorded_the_group_is_to_be_looked_at():
+    odd = Pg("tp", "", (0, 1, 2, 3))
+    incident = look(*(gloo(r, 4, 5, odd) for r in (0, 1)), *(gloo(r, 4, None, odd) for r in (2, 3)))
+    (finding,) = (each for each in incident.findings if each.role is Role.LEAD)
+    assert finding.compare_first.startswith("which ranks make up this group")
+    assert "ranks 2-3" in finding.compare_first

@@ -166,3 +166,19 @@ def test_what_is_recorded_is_told_before_what_is_not():
     incident = look(*dumps)
     kinds = [f.kind for f in incident.findings if f.role is Role.LEAD]
     assert kinds.index(Kind.DIFFERENT_DTYPE) < kinds.index(Kind.NOT_OBSERVED)
+
+
+def test_where_there_are_dumps_the_next_step_is_not_to_find_them():
+    """Rank 3's dump was written before 42 was over, so what it lacks is not missing; of rank 2 there is no file."""
+    ahead = [rank(r).calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN) for r in (0, 1)]
+    older = rank(3).calls("all_reduce", 1, 41)
+    read = look(*ahead, rank(2).calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN), older).findings[0]
+    assert (read.ranks, read.steps[-1]) == (
+        (3,),
+        "So nobody can be named here; what these dumps do not tell may stand in the ranks' logs and stacks.",
+    )
+    both = look(*ahead, older).findings[0]
+    assert both.ranks == (2, 3)
+    assert both.steps[-1].startswith("So nobody can be named here; finding the missing dumps is the next step, and ")
+    none = look(*alike((0, 1, 2), "all_reduce", 42)).findings[0]
+    assert none.steps[-1].endswith("finding the missing dumps or logs is the next step.")

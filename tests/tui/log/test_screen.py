@@ -359,6 +359,12 @@ async def test_the_next_log():
         assert status(pilot) == "this is the only log of rank 3"
 
 
+async def test_in_the_list_of_findings_the_log_that_is_cited_opens():
+    """The second finding is of the attempt before: its log, and not that of the attempt now."""
+    async with log_of("logs/restart-2.12", "4", "down") as pilot:
+        assert "attempt_0/1/stderr.log" in text(pilot)
+
+
 # What files are like
 
 

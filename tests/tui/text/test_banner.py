@@ -165,6 +165,13 @@ def test_context_is_said_shorter_and_never_cut():
     assert all(row.width <= 60 for row in shown[2:])
 
 
+def test_at_80_columns_no_hang_still_says_of_when_it_is():
+    now = Attempt(0, (0, 1), current=True, newest_ns=1_764_424_931_000_000_000)
+    incident = replace(incidents.healthy(), records=replace(incidents.healthy().records, attempts=(now,)))
+    assert context(incident, 80).text == "newest record 2025-11-29 14:02:11 UTC: if it hung later, collect again"
+    assert context(incident).text.endswith("see the stacks of its processes")
+
+
 def test_how_it_watches_is_left_out_before_anything_is_cut():
     incident = incidents.missing_dump()
     told = title(incident, ("run-4711",), "watching (inotify) · 1 file being written", width=70)

@@ -21,6 +21,7 @@ from hangview.tui.text.finding import finding_lines
 from hangview.tui.text.rank import rank_lines
 from hangview.tui.text.source import ledger_lines, one_source
 from hangview.tui.titles import fitting, shorter
+from tests.engine.support import OPEN, look, rank
 from tests.support import incidents
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ def test_sides_with_counts_majority_first():
     assert title == "call 17 of dp_0 · all_reduce"
     assert "majority  3 of 4   all_reduce 1,024 × Float    ranks 0-1,3" in text
     assert "minority  1 of 4   all_reduce 1,024 × Half     rank 2" in text
+
+
+def test_where_sides_may_differ_who_did_not_come_stands_first():
+    """An all_to_all of three with sizes of their own, and rank 3 did not request it."""
+    ranks = [rank(r).call("all_to_all", 1).call("all_to_all", 2, OPEN, size=100 + r, out=100 + r) for r in range(3)]
+    incident = look(*ranks, rank(3).call("all_to_all", 1))
+    _, text = said(incident, Place(0, "collective", 2, 3), "call")
+    lines = text.splitlines()
+    assert lines[0].startswith("not requested")
+    assert any("100" in each for each in lines[1:])
 
 
 def test_a_tie_has_sides_and_no_majority():

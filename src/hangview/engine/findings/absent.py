@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
@@ -11,7 +12,7 @@ from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.findings.first import first_to_tell
 from hangview.engine.still import stands
 from hangview.engine.waits import Arrow
-from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
+from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import DEFAULT_DESC, CellState
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _NONE_OPEN = "no unfinished request is recorded in any group"
 _OWN_OVER = "what is unfinished there, the others it needs have requested too"
+#: What to compare first where it is not known that ``{ranks}`` are missed.
+_SECOND_SET = "a second set of dumps, all written at one moment: is this call open there too, and {stop} below it?"
+_STACKS = "the stacks and logs of {ranks}: still inside the newest call, or past it?"
+_MEMBERS = "which ranks make up this group, by the program that creates it: does it take in {ranks} and those that wait?"
 #: Who has waited no longer than this when its dump is written may be in the midst of a step.
 _MOMENT_NS = 2_000_000_000
 
@@ -88,7 +93,17 @@ def _one_ahead(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence
     return all(case.windows[place[0], rank].newest == place[2] - 1 for rank in ranks)
 
 
-def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> tuple[Role, str] | None:
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """``older``: the members whose dumps are shown to be of an earlier moment; ``first``: what to compare first."""
+
+    role: Role
+    why: str
+    first: str = _SECOND_SET
+    older: tuple[int, ...] = ()
+
+
+def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> _Doubt | None:
     """Why these ranks may not be named although they are waited for, and how much weight the finding then has.
 
     Dumps taken one after the other while the job runs look like a hang in its newest calls. What tells a hang is that it
@@ -96,36 +111,33 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
     """
     group = case.groups[place[0]]
     mine = [case.windows[group.id, r] for r in group.ranks]
-    older = [w for w in mine if w.above is CellState.BEFORE_DUMP]
+    older = tuple(w.rank for w in mine if w.above is CellState.BEFORE_DUMP)
     seen = sum(w.source is not None for w in mine) - len(older)
     weight = Role.LEAD if any(stands(case.still, place, rank) for rank in waiters) else Role.NOTE
     if place[1] == COLLECTIVE and older and 2 * len(waiters) <= seen:
-        return weight, "the dumps of this group were not written at one moment"
+        return _Doubt(weight, "the dumps of this group were not written at one moment", older=older)
     if len(case.graph.behind(ranks)) < 2 and any(r in case.graph.lagging for r in ranks):
-        return weight, "their dump may have been written just before the call"
+        return _Doubt(weight, "their dump may have been written just before the call")
     if set(ranks) & case.maybe_open:
-        return Role.LEAD, "their recorder does not note completion, they may still be in their newest call"
+        return _Doubt(Role.LEAD, "their recorder does not note completion, they may still be in their newest call", _STACKS)
     if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1 and not group.name.isdecimal():
-        return Role.LEAD, "the members of this group are not recorded: it may be several groups of one name"
+        return _Doubt(Role.LEAD, "the members of this group are not recorded: it may be several groups of one name", _MEMBERS)
     return None
 
 
-def _undecided(
-    case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiters: Sequence[int], doubt: tuple[Role, str]
-) -> Finding:
+def _undecided(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiters: Sequence[int], doubt: _Doubt) -> Finding:
     group, op = case.groups[place[0]], tell.op_at(case.stalls, place)
     who, wait = tell.ranks(ranks), tell.ranks(waiters)
     verb = "wait" if len(waiters) > 1 else "waits"
-    role, why = doubt
     call = tell.call(case.stalls, place)
     stand = "requested" if tell.over(case.stalls, place, waiters) else f"{verb} in"
     return Finding(
-        Kind.NOT_OBSERVED, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
-        f"{wait} {stand} {call}; whether {who} should have requested it cannot be told: {why}",
-        (*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)),
-        (ONCE_MORE if role is Role.NOTE else "") + compare_first(Kind.NOT_OBSERVED, who),
+        Kind.NOT_OBSERVED, doubt.role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.UNKNOWN,
+        f"{wait} {stand} {call}; whether {who} should have requested it cannot be told: {doubt.why}",
+        (*tell.absent(place, ranks), *tell.unseen(place, doubt.older), *tell.requests(case.stalls, place, waiters)),
+        doubt.first.format(ranks=who, stop=agrees(who, "does it still stop", "do they still stop")),
         not_concluded(Kind.NOT_OBSERVED, who),
-        (f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.", f"{who} did not, but {why}."),
+        (f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.", f"{who} did not, but {doubt.why}."),
     )  # fmt: skip
 
 
@@ -182,10 +194,8 @@ def _absence(
     late = _late(case, ranks) if role is Role.LEAD else []
     if role is Role.LEAD:
         if set(ranks) <= {source.rank for source in case.records.sources if source.usable}:
-            own = any(case.graph.ends.get(r) for r in ranks)
-            steps.append(
-                f"{who}: {_OWN_OVER if own else _NONE_OPEN}: by that {agrees(who, 'it waits', 'they wait')} for nobody."
-            )
+            open_ = _OWN_OVER if any(case.graph.ends.get(r) for r in ranks) else _NONE_OPEN
+            steps.append(f"{who}: {open_}: by these records {agrees(who, 'it waits', 'they wait')} for nobody.")
         if late:
             note = tell.lag(late, case.graph.lagging[late[0]][0])
             evidence.append(note)

@@ -69,7 +69,7 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
                     f"{tell.ranks(waiters)} requested {call}; {tell.how_far(case.stalls, place, waiters)}.",
                     f"{who} {agrees(who, 'is a member', 'are members')}, and nothing tells of a request: {why}.",
                     *usual,
-                    "So nobody can be named here; finding the missing dumps or logs is the next step.",
+                    f"So nobody can be named here; {_next(case, ranks)}.",
                 ),
             )
         )  # fmt: skip
@@ -100,6 +100,16 @@ def _usual(case: Case, ranks: Sequence[int]) -> tuple[str, ...]:
     libraries = {source.producer for source in case.records.sources if source.usable and source.producer}
     told = {producer_of(library).no_dump for library in libraries}
     return tuple(f"{text}." for text in sorted(told) if text) if len(told) == 1 else ()
+
+
+def _next(case: Case, ranks: Sequence[int]) -> str:
+    """What may tell of ranks that nothing tells of."""
+    read = {source.rank for source in case.records.sources if source.usable}
+    if not read & set(ranks):
+        return "finding the missing dumps or logs is the next step"
+    if read >= set(ranks):
+        return "what these dumps do not tell may stand in the ranks' logs and stacks"
+    return "finding the missing dumps is the next step, and the logs and stacks of the others"
 
 
 def _explained(case: Case) -> set[int]:

@@ -37,6 +37,15 @@ def wanted_rank(main: MainScreen) -> int | None:
     return next(iter((*incident.leads, *known)), None)
 
 
+def _cited(main: MainScreen) -> int | None:
+    """The log that the finding which is pointed at in the list of findings rests on: it may be an earlier attempt's."""
+    incident, finding = main.incident, main.finding
+    if incident is None or incident.logs is None or main.center != "findings" or finding is None:
+        return None
+    logs = {log.source for log in incident.logs.logs}
+    return next((each.source for each in finding.evidence if each.source in logs), None)
+
+
 def log_screen(main: MainScreen) -> LogScreen | str:
     """The screen, or in one line why there is none."""
     incident, rank = main.incident, wanted_rank(main)
@@ -46,12 +55,12 @@ def log_screen(main: MainScreen) -> LogScreen | str:
         return _no_log(incident)
     if rank is None:
         return "no rank to show a log of: no dump and no log names one"
-    found = targets(incident, rank)
+    found = sorted(targets(incident, rank), key=lambda target: target.source != _cited(main))
     if not found:
         return f"no log is rank {rank}'s, and none is of many ranks"
     from hangview.tui.log.screen import LogScreen
 
-    return LogScreen(incident.paths, found, ascii_only=main.ascii)
+    return LogScreen(incident.paths, tuple(found), ascii_only=main.ascii)
 
 
 def _no_log(incident: Incident) -> str:

@@ -226,8 +226,8 @@ def _context(incident: Incident, level: int) -> Line:
     notes = sum(finding.role is Role.NOTE for finding in incident.findings)
     if notes:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))
-    if incident.verdict is Verdict.NO_HANG and not level:
-        parts.append(Span(after_no_hang(incident), Tone.DIM))
+    if incident.verdict is Verdict.NO_HANG:
+        parts.append(Span(after_no_hang(incident, brief=level > 0), Tone.DIM))
     if not parts:
         done = name_ranks(incident.coverage.read, 6)
         parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else "nothing was read", Tone.DIM))

@@ -80,10 +80,12 @@ def call_lines(incident: Incident, call: Call, rank: int, told: Finding | None =
     here = [each for each in findings_at(incident, call) if each is not told][:3]
     raised = [each for each in here if each.kind is Kind.PROCESS_ENDED and each.role is Role.LEAD]
     worse, rest = _state_lines(incident, call)
-    lines = [*_side_lines(call.sides), *worse]
+    sides = _side_lines(call.sides)
+    apart = disagree(call.sides)  # where they may differ, as in an all_to_all, who did not come tells more
+    lines = [*(sides if apart else ()), *worse]
     # what the log of a lead says tells more than who waits: it is read also where there are five lines for all of it
     lines += [_finding_line(incident, each) for each in raised]
-    lines += [*rest, *_last_seen(incident, call, rank)]
+    lines += [*rest, *_last_seen(incident, call, rank), *(() if apart else sides)]
     lines += [_finding_line(incident, each) for each in here if each not in raised]
     if not call.cells:
         lines.append(line(("no member has a call at this seq: the number was not used", Tone.UNKNOWN)))
