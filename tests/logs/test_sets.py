@@ -188,6 +188,7 @@ def test_an_earlier_attempt_is_a_note():
     assert note.kind is Kind.PROCESS_ENDED
     assert note.ranks == (1,)
     assert "attempt 0" in note.summary
+    assert note.compare_first.startswith("whether the current attempt met the same: this one ended attempt 0")
 
 
 def test_the_kernel_line_is_joined_by_pid():

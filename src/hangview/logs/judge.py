@@ -83,7 +83,7 @@ def process_ended_finding(
         steps.append(f"the end follows: {end.why_follower}")
     elif end.why_follower:
         steps.append(f"{end.why_follower}; it is named because all other ranks wait themselves")
-    first = words.end_first(end, ranks)
+    first = words.end_first(end, ranks, evidence.attempt)
     unsure: tuple[str, ...] = ()
     if end.why_follower and not end.follower:
         first = (

@@ -89,9 +89,11 @@ def quoted(evidence: LogEvidence, line: LogLine, before: str = "") -> Evidence:
     return Evidence(f"{before}{shorten(line.text.strip(), QUOTED)} ({evidence.shown(line)})", line.source)
 
 
-def end_first(end: ProcessEnd, ranks: Sequence[int]) -> str:
-    """What to compare first for processes that ended alike."""
+def end_first(end: ProcessEnd, ranks: Sequence[int], current: int | None) -> str:
+    """What to compare first for processes that ended alike; ``current``: the attempt that the incident is about."""
     rank = name_ranks(ranks, 8)
+    if end.attempt is not None and end.attempt != current:
+        return f"whether the current attempt met the same: this one ended attempt {end.attempt}, and the job was started again"
     if end.kind is EndKind.OOM_KILLER:
         where = f" on {end.host}" if end.host else ""
         return (
