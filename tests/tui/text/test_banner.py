@@ -119,6 +119,11 @@ def test_title_names_the_attempt_only_where_there_are_several():
     assert "attempt" not in title(incident, ("x",), "").text
 
 
+def test_title_counts_the_logs_that_were_read():
+    """Four more are of the attempt before."""
+    assert title(hangview.load(str(FIXTURES / "logs" / "restart-2.12")), ("run",), "").text.endswith(" · 5 logs")
+
+
 def test_title_says_that_ranks_have_several_files():
     """Two folders given by mistake: which one is shown must not be guessed from the evidence."""
     incident = incidents.four_ranks()

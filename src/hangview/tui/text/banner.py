@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
+from hangview.log_sources import is_mute
 from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, producers, several_files
 from hangview.report.page import NO_RANK, names_a_rank
-from hangview.schema import SourceKind
+from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, drawn, line, wrap
 from hangview.tui.text.brief import MORE, briefs
@@ -60,7 +61,8 @@ def title(
             parts["files"] = f"{files} of {name_ranks(twice, 1) if len(twice) == 1 else count(len(twice), 'rank')}, one used"
         dumps = [source for source in incident.records.sources if source.kind is SourceKind.DUMP and source.usable]
         parts["kinds"], shorter = ("; ".join(producers(dumps, words)[:2]) for words in ("dump schema", "schema"))
-        logs = sum(source.kind is SourceKind.LOG for source in incident.records.sources)
+        texts = [source for source in incident.records.sources if source.kind is SourceKind.LOG and not is_mute(source)]
+        logs = sum(source.status in (SourceStatus.READ, SourceStatus.GROWING) for source in texts)
         parts["logs"] = count(logs, "log") if logs else ""
 
     def assembled() -> Line:
