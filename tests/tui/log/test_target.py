@@ -8,10 +8,11 @@ from functools import cache
 import pytest
 
 from hangview.incident import Incident, load
-from hangview.logs.evidence import EndKind, LogEvidence, LogLine, LogRead, ProcessEnd
+from hangview.logs.evidence import Aside, EndKind, LogEvidence, LogLine, LogRead, ProcessEnd
 from hangview.tui.log.data import LogData
 from hangview.tui.log.only import OnlyRank
 from hangview.tui.log.target import targets
+from hangview.tui.log.words import why_line
 from tests.logs.support import FIXTURES
 from tests.support import incidents
 
@@ -135,3 +136,15 @@ def test_a_label_of_two_ranks_is_nobodys(tmp_path):
     with LogData(tmp_path / "all.log") as data:
         only = OnlyRank(data, found)
         assert [only(line) for line in text.splitlines()] == [False, True, False]
+
+
+def test_lines_of_another_run_are_told_above_the_log():
+    incident = of("logs/two-groups-2.7")
+    assert incident.logs is not None
+    (log,) = (each for each in incident.logs.logs if each.shown == "mixed.log")
+    told = "2 lines set aside, of an earlier run: the first is line 1"
+    aside = Aside(log.source, log.shown, (6,), told, incident.logs.lines[0])
+    with_them = replace(incident, logs=replace(incident.logs, aside=(aside,)))
+    (target,) = (each for each in targets(with_them, 6) if each.shown == "mixed.log")
+    assert f" · {told} · * lines that hangview used" in why_line(target).text
+    assert "set aside" not in why_line(targets(incident, 6)[0]).text

@@ -47,6 +47,7 @@ class Target:
     alone: bool
     said: tuple[tuple[int, LogLine], ...] = ()
     pids: tuple[tuple[int, int], ...] = ()  #: (rank, pid) where the logs tell it
+    aside: str = ""  #: which of its lines are of another run than the incident
 
     @property
     def anchors(self) -> tuple[tuple[int, int], ...]:
@@ -89,12 +90,13 @@ def _target(
     said: tuple[tuple[int, LogLine], ...],
     pids: tuple[tuple[int, int], ...],
 ) -> Target:
+    aside = next((one.text for one in logs.aside if one.source == log.source and one.line is not None), "")
     weight, _, line = min(about, key=lambda each: each[:2], default=(_NONE, 0, None))
     return Target(
         rank, log.source, log.shown, log.size, line, _why(logs, rank, weight, line),
         _by_number(each for each in logs.lines if each.source == log.source),
         _by_number(each for _, _, each in about), log.rank == rank,
-        tuple((one, each) for one, each in said if each.source == log.source), pids,
+        tuple((one, each) for one, each in said if each.source == log.source), pids, aside,
     )  # fmt: skip
 
 

@@ -23,11 +23,13 @@ def head_line(target: Target, number: int, total: int, *, only: bool, live: Live
 
 def why_line(target: Target) -> Line:
     """Which line is marked and why; the other marks."""
+    aside = (f"{target.aside} · ", Tone.UNKNOWN)
     if target.line is None:
         nobody = f"no log is known to be rank {target.rank}'s, and no line here was used for it: the end of the file"
-        return line((target.why if target.alone else nobody, Tone.UNKNOWN))
+        return line(*([aside] if target.aside else []), (target.why if target.alone else nobody, Tone.UNKNOWN))
     where = f"line {target.line.number:,}: {target.why} · "
-    return line(("> ", Tone.LEAD), where, ("* ", Tone.KEY), "lines that hangview used")
+    rest = [aside] if target.aside else []
+    return line(("> ", Tone.LEAD), where, *rest, ("* ", Tone.KEY), "lines that hangview used")
 
 
 def status_words(row: Row | None, size: int, left: int, *, used: bool, packed: str = "") -> str:
