@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
 from hangview.dumps import processes
+from hangview.dumps.allocator import import_numpy
 from hangview.dumps.calling_off import Cancelled
 from hangview.dumps.kinds import PACK
 from hangview.dumps.result import failed
@@ -94,6 +95,7 @@ def read_all(
 
 def _read_here(files: Sequence[Found], options: ReadOptions, done: Done, cancelled: Callable[[], bool]) -> None:
     # Imported where nobody else reads: what these need takes as long to import as the other processes to start.
+    import_numpy()
     from hangview.dumps.decode.known import Known
     from hangview.dumps.worker import read_together
 

@@ -48,6 +48,41 @@ def test_rows_with_equal_bytes_that_refer_to_other_values():
         check(decode(data, LIMITS, together), top["entries"])
 
 
+@pytest.mark.parametrize("odd", [0, 1, 2])
+def test_of_rows_behind_one_another_one_may_refer_to_another_value(odd):
+    """Three rows in a row introduce a stack each, of frames that row 0, 1 or 2 has; one of these has another name."""
+    together = Known(LIMITS)
+    for other in ("same", "else", "same", "else"):
+        top = dump(80, 1)
+        old = [frame(other if i == odd else "same", i) for i in range(3)]
+        new = [frame("new", 100 + i) for i in range(3)]
+        for i, e in enumerate(top["entries"]):
+            e["frames"] = [old[i % 3]] if i < 40 else [new[min(i - 40, 2)], old[i % 3]]
+        check(decode(dump_bytes(top), LIMITS, together), top["entries"])
+
+
+def test_rows_behind_one_another_are_looked_up_together(monkeypatch):
+    """Only the first dump's are fed one by one."""
+    fed: list[bytes] = []
+    feed = Known.feed
+
+    def watched(self: Known, machine: Machine, data: bytes) -> known.Piece | None:
+        fed.append(data)
+        return feed(self, machine, data)
+
+    monkeypatch.setattr(Known, "feed", watched)
+    together = Known(LIMITS)
+    for again in (False, True):
+        top = dump(80, 1)
+        old, new = frame("f"), [frame("g", i) for i in range(3)]
+        for i, e in enumerate(top["entries"]):
+            e["frames"] = [old] if i < 40 else [new[min(i - 40, 2)], old]
+            e["time_created_ns"] += again
+        check(decode(dump_bytes(top), LIMITS, together), top["entries"])
+        assert len(fed) == (0 if again else 3)
+        fed.clear()
+
+
 def test_values_that_are_equal_and_not_the_same():
     """1 == True in Python, and a line that is True is damage."""
     together = Known(LIMITS)

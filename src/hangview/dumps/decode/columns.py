@@ -127,9 +127,12 @@ class Tables:
         return tuple(map(self.frame, frames))
 
     def frame(self, frame: Any) -> int:
-        known = self._seen_frames.get(id(frame))
+        known = self.known.numbers.get(id(frame))
         if known is not None:
-            return known[1]
+            return known
+        seen = self._seen_frames.get(id(frame))
+        if seen is not None:
+            return seen[1]
         if type(frame) is not dict:
             raise NotADump(f"a stack frame is {_kind(frame)}")
         line = to_int(frame.get("line"), "line")
@@ -139,7 +142,10 @@ class Tables:
             0 if line == NONE else line,
         )
         n = self.known.frames.setdefault(key, len(self.known.frames))
-        self._seen_frames[id(frame)] = frame, n
+        if id(frame) in self.known.numbers:
+            self.known.numbers[id(frame)] = n
+        else:
+            self._seen_frames[id(frame)] = frame, n
         return n
 
     def finish(self) -> Finished:

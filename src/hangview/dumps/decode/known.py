@@ -7,12 +7,15 @@ refer to is the same as it was when they were interpreted; then the result is th
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hangview.dumps.decode.siblings import Siblings
 from hangview.schema import StackFrame
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hangview.dumps.decode.machine import Machine
     from hangview.schema import Limits
 
@@ -30,8 +33,9 @@ class KnownStack(dict[Any, Any]):
     key: Key | None = None
 
 
-class _Piece(NamedTuple):
-    """What became of a row: the memo's length before it, what it looked up there, what it added to it, its entry."""
+class Piece(NamedTuple):
+    """What became of rows that stand one behind the other: the memo's length before them, what they looked up there, what they
+    added to it, their entries."""
 
     base: int
     texts: tuple[int, ...]
@@ -40,17 +44,17 @@ class _Piece(NamedTuple):
     frame_ids: list[int]  #: as of id(); ``kept`` keeps them alive
     kept: list[Any]
     added: list[Any]
-    entry: KnownStack
+    entries: list[KnownStack]
     cost: int
 
 
 class _Run(NamedTuple):
-    """A stack of nothing but memo ids: the frames it meant."""
+    """Stacks of nothing but memo ids: the frames they meant, and of each stack its key."""
 
     frames: tuple[int, ...]
     frame_ids: list[int]
     kept: list[Any]
-    key: Key
+    keys: tuple[Key, ...]
 
 
 class _Stacks(dict[Key, tuple[StackFrame, ...]]):
@@ -79,9 +83,10 @@ class Known:
     def _clear(self) -> None:
         self.frames: dict[tuple[str, str, int], int] = {}  #: (name, filename, line) -> number
         self.stacks = _Stacks(self.frames)
-        self._pieces: dict[bytes, list[_Piece]] = {}
-        self._runs: dict[bytes, list[_Run]] = {}
+        self._pieces: dict[tuple[bytes, ...], list[Piece]] = {}
+        self._runs: dict[tuple[bytes, ...], list[_Run]] = {}
         self._dicts: dict[tuple[tuple[Any, Any], ...], dict[Any, Any]] = {}
+        self.numbers: dict[int, int | None] = {}  #: id() of a frame in ``_dicts`` -> its number, once somebody has asked for it
         self._bytes = 0
         self.siblings = Siblings()
 
@@ -95,13 +100,41 @@ class Known:
         for i in range(start, len(memo)):
             value = memo[i]
             if type(value) is dict and {key: type(part) for key, part in value.items()} == _FRAME:
-                memo[i] = self._dicts.setdefault(tuple(value.items()), value)
+                shared = memo[i] = self._dicts.setdefault(tuple(value.items()), value)
+                if shared is value:
+                    self.numbers[id(value)] = None
 
-    def feed(self, machine: Machine, data: bytes) -> None:
-        """As ``machine.feed(data)`` for a row of nothing but a stack."""
+    def feed(self, machine: Machine, data: bytes) -> Piece | None:
+        """As ``machine.feed(data)`` for a row of nothing but a stack; what is known of it now."""
+        return self._again(machine, (data,)) or self._learn(machine, data)
+
+    def feed_all(self, machine: Machine, rows: tuple[bytes, ...]) -> bool:
+        """Feed many such rows if they were fed before, one behind the other and to the same end; whether they were."""
+        return self._again(machine, rows) is not None
+
+    def learn_all(self, rows: tuple[bytes, ...], fed: Sequence[Piece | None]) -> None:
+        """Remember rows that were fed one by one: what each looked up of the memo before the first one counts for all."""
+        pieces = [piece for piece in fed if piece is not None]
+        if len(pieces) < max(2, len(rows)):
+            return
+        base = pieces[0].base
+        texts = {i: text for p in pieces for i, text in zip(p.texts, p.text_values, strict=True) if i < base}
+        frames = {i: frame for p in pieces for i, frame in zip(p.frames, p.kept, strict=True) if i < base}
+        kept = list(frames.values())
+        added, entries = (
+            list(chain.from_iterable(parts)) for parts in ((p.added for p in pieces), (p.entries for p in pieces))
+        )
+        whole = Piece(
+            base, tuple(texts), list(texts.values()), tuple(frames), list(map(id, kept)), kept, added, entries,
+            sum(piece.cost for piece in pieces),
+        )  # fmt: skip
+        self._bytes += sum(map(len, rows))
+        self._pieces.setdefault(rows, []).append(whole)
+
+    def _again(self, machine: Machine, rows: tuple[bytes, ...]) -> Piece | None:
         memo = machine.memo
         base = len(memo)
-        for piece in self._pieces.get(data, ()):
+        for piece in self._pieces.get(rows, ()):
             if (
                 piece.base == base
                 and machine.room >= piece.cost
@@ -109,13 +142,13 @@ class Known:
                 and [id(memo[i]) for i in piece.frames] == piece.frame_ids
             ):
                 memo.extend(piece.added)
-                machine.levels[-1].append(piece.entry)
+                machine.levels[-1].extend(piece.entries)
                 machine.room -= piece.cost
                 machine.mid_value = False
-                return
-        self._learn(machine, data)
+                return piece
+        return None
 
-    def _learn(self, machine: Machine, data: bytes) -> None:
+    def _learn(self, machine: Machine, data: bytes) -> Piece | None:
         memo, room, depth = machine.memo, machine.room, len(machine.levels)
         base, before = len(memo), len(machine.levels[-1])
         watched = _Watched(memo)
@@ -127,29 +160,31 @@ class Known:
         memo.extend(watched[base:])
         whole = not (machine.damage or machine.mid_value or machine.complete)
         if not whole or len(machine.levels) != depth or len(machine.levels[-1]) != before + 1:
-            return
+            return None
         used = sorted(i for i in watched.asked if i < base)
         texts = tuple(i for i in used if type(memo[i]) is str)
         frames = tuple(i for i in used if type(memo[i]) is not str)
         kept = [memo[i] for i in frames]
         entry = machine.levels[-1][-1] = KnownStack(machine.levels[-1][-1])
-        piece = _Piece(
-            base, texts, [memo[i] for i in texts], frames, list(map(id, kept)), kept, memo[base:], entry, room - machine.room
+        piece = Piece(
+            base, texts, [memo[i] for i in texts], frames, list(map(id, kept)), kept, memo[base:], [entry], room - machine.room
         )
         self._bytes += len(data)
-        self._pieces.setdefault(data, []).append(piece)
+        self._pieces.setdefault((data,), []).append(piece)
+        return piece
 
-    def run(self, data: bytes, memo: list[Any]) -> Key | None:
-        """The stack that some memo gets stand for, if they meant it before too."""
-        for run in self._runs.get(data, ()):
+    def runs(self, rows: tuple[bytes, ...], memo: list[Any]) -> tuple[Key, ...] | None:
+        """The stacks that rows of memo gets stand for, if they meant them before too."""
+        for run in self._runs.get(rows, ()):
             if len(memo) > max(run.frames, default=-1) and [id(memo[i]) for i in run.frames] == run.frame_ids:
-                return run.key
+                return run.keys
         return None
 
-    def learn_run(self, data: bytes, frames: tuple[int, ...], memo: list[Any], key: Key) -> None:
+    def learn_runs(self, rows: tuple[bytes, ...], frames: tuple[int, ...], memo: list[Any], keys: tuple[Key, ...]) -> None:
+        """``frames``: all memo ids in the rows."""
         kept = [memo[i] for i in frames]
-        self._bytes += len(data)
-        self._runs.setdefault(data, []).append(_Run(frames, list(map(id, kept)), kept, key))
+        self._bytes += sum(map(len, rows))
+        self._runs.setdefault(rows, []).append(_Run(frames, list(map(id, kept)), kept, keys))
 
 
 class _Watched(list[Any]):

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -101,15 +103,21 @@ def _feed(machine: Machine, pieces: list[bytes], stack_only: list[bool], known: 
     """Interpret rows one by one; each must end where the next one can start, or the rows between them meant something else."""
     depth = len(machine.levels)
     known.share_frames(machine.memo, 0)
-    for piece, new_stack in zip(pieces[:-1], stack_only, strict=False):
-        before, size = len(machine.levels[-1]), len(machine.memo)
-        if new_stack:
-            known.feed(machine, piece)
-        else:
-            machine.feed(piece)
-            known.share_frames(machine.memo, size)
-        if machine.damage or len(machine.levels) != depth or len(machine.levels[-1]) != before + 1 or machine.mid_value:
-            raise OtherLayoutError
+    for new_stack, group in groupby(zip(pieces[:-1], stack_only, strict=False), key=itemgetter(1)):
+        rows = tuple(piece for piece, _ in group)
+        if new_stack and known.feed_all(machine, rows):
+            continue
+        fed = []
+        for row in rows:
+            before, size = len(machine.levels[-1]), len(machine.memo)
+            if new_stack:
+                fed.append(known.feed(machine, row))
+            else:
+                machine.feed(row)
+                known.share_frames(machine.memo, size)
+            if machine.damage or len(machine.levels) != depth or len(machine.levels[-1]) != before + 1 or machine.mid_value:
+                raise OtherLayoutError
+        known.learn_all(rows, fed)
     machine.feed(pieces[-1])
     if machine.damage:
         raise OtherLayoutError
@@ -256,10 +264,8 @@ class _Ids:
         return self._dense(self._clean(gets), len(self.memo), lambda i: to_id(self._text(i)))
 
     def _dense(self, codes: Ints, size: int, to_id: Callable[[int], int]) -> Ints:
-        used = np.zeros(size, np.bool_)
-        used[codes] = True
         ids = np.zeros(size, np.int64)
-        for i in np.flatnonzero(used).tolist():
+        for i in _used(codes, size).tolist():
             ids[i] = to_id(i)
         return ids.take(codes)
 
@@ -276,16 +282,20 @@ class _Ids:
         if not known.any():
             return np.zeros(len(known), np.int64)
         codes = np.where(known, span.ids, span.ids[known.argmax()])
-        return self._dense(codes, len(span.values), lambda i: self.tables.stack_of(self._stack(span.values[i])))
+        used = _used(codes, len(span.values))
+        ids = np.zeros(len(span.values), np.int64)
+        ids[used] = list(map(self.tables.stack_of, self._keys(tuple(map(span.values.__getitem__, used.tolist())))))
+        return ids.take(codes)
 
-    def _stack(self, raw: bytes) -> Key:
-        known = self.tables.known
-        key = known.run(raw, self.memo)
-        if key is None:
-            places = tuple(map(_memo_id, _GET.findall(raw)))
-            key = tuple(self.tables.frame(self.memo[i]) for i in places)
-            known.learn_run(raw, places, self.memo, key)
-        return key
+    def _keys(self, rows: tuple[bytes, ...]) -> tuple[Key, ...]:
+        """The stacks that memo gets stand for."""
+        known, memo = self.tables.known, self.memo
+        keys_of = known.runs(rows, memo)
+        if keys_of is None:
+            places = [tuple(map(_memo_id, _GET.findall(raw))) for raw in rows]
+            keys_of = tuple(tuple(self.tables.frame(memo[i]) for i in row) for row in places)
+            known.learn_runs(rows, tuple(set(chain.from_iterable(places))), memo, keys_of)
+        return keys_of
 
     def _signature(self, raw: bytes) -> int:
         parts = _lists(raw, self.memo)
@@ -294,6 +304,13 @@ class _Ids:
             raise OtherLayoutError
         lists = dict(zip(order, parts[::2], strict=True))
         return self.tables.signature(*(lists.get(k) for k in keys.LISTS))
+
+
+def _used(codes: Ints, size: int) -> Ints:
+    """The distinct codes, ascending; all are below ``size``."""
+    used = np.zeros(size, np.bool_)
+    used[codes] = True
+    return np.flatnonzero(used)
 
 
 def _lists(raw: bytes, memo: list[Any]) -> list[Any]:
