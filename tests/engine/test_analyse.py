@@ -10,7 +10,7 @@ import hangview
 from hangview.incident import COLLECTIVE, Kind, Role, Side, Verdict, Wait
 from hangview.schema import ReadOptions, SourceStatus
 from hangview.tui.text.groups import mark_of
-from tests.engine.support import DONE, OPEN, PAIR, STARTED, WORLD, Dump, Pg, alike, look, lost, of_kind, rank
+from tests.engine.support import DONE, OPEN, PAIR, STARTED, WORLD, Dump, Pg, alike, look, lost, of_kind, rank, told
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -350,3 +350,40 @@ def test_ranks_of_different_groups_agree_with_nothing_either():
 
 def test_a_job_of_one_rank_is_whole():
     assert look(rank(0).calls("all_reduce", 1, 4, group=Pg("0", "default_pg", (0,)))).verdict is Verdict.NO_HANG
+
+
+# -- what is not there to be read ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        (rank(3).calls("all_reduce", 1, 4).cut(),),  # what it requested last may be cut off, and it may wait in that
+        (),  # it left no dump
+        (rank(3).cut(),),
+    ],
+)
+def test_where_a_rank_s_newest_calls_are_lost_no_hang_is_not_said(last):
+    incident = look(*(rank(r).calls("all_reduce", 1, 4) for r in range(3)), *last)
+    assert (incident.verdict, incident.leads) == (Verdict.NOT_ENOUGH_EVIDENCE, ())
+
+
+def test_a_cut_dump_whose_counters_say_that_all_is_over_lacks_nothing():
+    dumps = [rank(r).calls("all_reduce", 1, 4) for r in range(3)]
+    assert look(*dumps, rank(3).calls("all_reduce", 1, 2).counts(4, 4).cut()).verdict is Verdict.NO_HANG
+
+
+def test_of_cut_dumps_the_counters_tell_who_waits():
+    """They stand before the entries: ranks 0-2 requested 42 and had completed 41, rank 3's dump is whole and ends at 41."""
+    cut = [rank(r).calls("all_reduce", 1, 20).counts(42, 41).cut() for r in range(3)]
+    incident = look(*cut, rank(3).calls("all_reduce", 1, 41).counts(41, 41))
+    assert told(incident) == [("lead", "not_requested", (3,), "0", 42)]
+    assert [line.text for line in incident.findings[0].evidence[1:3]] == [
+        f"rank {r}: its counters show 42 requested and not completed" for r in range(2)
+    ]
+
+
+def test_of_cut_dumps_a_record_tells_more_than_the_counters():
+    """42 was over when its record was written, a moment after the counters."""
+    cut = [rank(r).calls("all_reduce", 1, 42).counts(42, 41).cut() for r in range(3)]
+    assert look(*cut, rank(3).calls("all_reduce", 1, 41).counts(41, 41)).leads == ()

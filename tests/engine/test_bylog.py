@@ -456,6 +456,27 @@ def test_a_rank_that_raises_inside_a_call_that_differs_follows_from_it():
     assert ended(incident) == []
 
 
+def test_where_nobody_is_named_what_another_rank_raised_is_a_note():
+    """Rank 0 waits in a pair for rank 1, of which nothing is known; rank 3 is in neither, and 1 may wait for it."""
+    pair = Pg("5", "pair", (0, 1))
+    dump = rank(0).calls("all_reduce", 1, 4).call("all_reduce", 1, OPEN, group=pair)
+    incident = look(dump, lost(1), lost(2), lost(3), logs=logs(end(3)))
+    assert [(f.role, f.kind, f.ranks) for f in incident.findings] == [
+        (Role.LEAD, Kind.NOT_OBSERVED, (1,)),
+        (Role.NOTE, Kind.PROCESS_ENDED, (3,)),
+    ]
+    assert incident.leads == ()
+    assert incident.findings[1].not_concluded[-1] == "that others wait because of it: no record shows that they do"
+
+
+def test_beside_a_rank_that_is_named_it_is_none():
+    pair = Pg("5", "pair", (0, 1))
+    dumps = [rank(0).calls("all_reduce", 1, 4).call("all_reduce", 1, OPEN, group=pair), rank(1).calls("all_reduce", 1, 4)]
+    incident = look(*dumps, lost(2), lost(3), logs=logs(end(3)))
+    assert incident.leads == (1,)
+    assert of_kind(incident, Kind.PROCESS_ENDED) == []
+
+
 def test_a_rank_is_told_once():
     """Rank 3 is missing in two groups, and ended once."""
     dumps = [rank(r).calls("all_reduce", 1, 3).call("all_reduce", 4, OPEN) for r in (0, 1)]

@@ -137,7 +137,7 @@ def test_lead_that_names_no_rank():
             (dump(0, status=SourceStatus.EMPTY), dump(1, status=SourceStatus.REFUSED)),
             "no dump or log could be read (1 empty, 1 refused)",
         ),
-        ((dump(0),), "no call could be compared (1 of 1 rank read, 2 groups)"),
+        ((dump(0),), "no call could be compared between ranks (1 of 1 rank read, 2 groups)"),
     ],
 )
 def test_not_enough_evidence_says_why(sources, says):

@@ -30,7 +30,7 @@ from hangview.engine import (
 )
 from hangview.engine.view import View
 from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
-from hangview.schema import SourceKind, SourceStatus
+from hangview.schema import CellState, SourceKind, SourceStatus
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
@@ -115,10 +115,11 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)
     coverage = _coverage(records, of_groups, grouping.world, logs)
-    unsaid = unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)
-    if verdict is Verdict.NO_HANG and (unsaid or _still_open(found, graph)):
-        verdict = Verdict.NOT_ENOUGH_EVIDENCE
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
+    unsaid = unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)
+    unseen = bool(coverage.missing) or _cut_off(known)
+    if verdict is Verdict.NO_HANG and (unsaid or unseen or _still_open(found, graph)):
+        verdict = Verdict.NOT_ENOUGH_EVIDENCE
     return Incident(
         paths=tuple(paths),
         verdict=verdict,
@@ -179,6 +180,11 @@ def _still_open(found: Sequence[Finding], graph: Graph) -> bool:
 def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:
     """Whether calls are open, and a rank is not known to be in the generation of a group that others are in."""
     return bool(grouping.behind) and bool(entries["reading"].is_in(readings.OPEN).any())
+
+
+def _cut_off(known: Windows) -> bool:
+    """Whether a rank's newest calls may be among what its file has lost: what it waits in would be."""
+    return any(window.above is CellState.CUT for window in known.values())
 
 
 def _nothing_beside(coverage: Coverage, known: Windows, traffic: Traffic) -> bool:

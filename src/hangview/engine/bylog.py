@@ -20,7 +20,7 @@ from hangview.schema import BLIND, CellState
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.engine.stalls import Stall
     from hangview.engine.windows import Window, Windows
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _SAID_BY_OTHERS = frozenset({EndKind.EXIT_CODE, EndKind.SIGNAL, EndKind.OOM_KILLER})
 #: Calls that a rank may complete beyond the newest of all dumps: a broadcast's root runs ahead, dumps differ by seconds.
 FAR = 64
+_NO_PART = "that others wait because of it: no record shows that they do"
+#: So many notes say what ranks met that are not known to have a part in it.
+_NOTES = 4
 #: So many ranks of a finding get a line with their stack.
 _STACKS = 8
 
@@ -194,12 +197,26 @@ def join(
         else:
             out.append(finding)
     out = _with_devices(out, ends, logs)
+    out += _beside(out, [told for rank, told in ends.items() if rank not in waiting], logs)
     logs = replace(logs, reports=tuple(one for one in logs.reports if one.rank not in waiting))
     if logs.reports and not any(one.role is Role.LEAD for one in out):
         # What the recorder leaves out (a monitored_barrier), or never saw (what was compared before the call).
         known = {rank for group in groups for rank in group.ranks} | set(logs.ranks)
         out += reported.findings(logs, known, waiting | reported.waited(logs))
     return tuple(out)
+
+
+def _beside(findings: Sequence[Finding], ends: Iterable[Sequence[ProcessEnd]], logs: LogEvidence) -> list[Finding]:
+    """Notes of what ranks met by themselves, where no rank is named: those that the dumps ask about may wait for one of them in
+    what nobody recorded."""
+    leads = [finding for finding in findings if finding.role is Role.LEAD]
+    if not leads or any(finding.kind is not Kind.NOT_OBSERVED for finding in leads):
+        return []
+    own = judge.alike(told[0] for told in ends if _origin(told, logs))
+    met = [
+        judge.process_ended_finding(logs, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in own[:_NOTES]
+    ]
+    return [replace(one, not_concluded=(*one.not_concluded, _NO_PART)) for one in met]
 
 
 #: Findings about ranks that did not come, or of which nothing tells: where they stand now is the question.

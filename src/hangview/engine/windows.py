@@ -204,12 +204,13 @@ def _window(
     origin = "entry"
     if counter is not None and counter.enqueued is not None:
         told = max(counter.enqueued, 0)
+        completed = max(counter.completed or 0, 0)
+        gone = oldest is None or (info.partial and completed >= (newest or 0) and open_seq is None)
+        if gone and 0 < completed < told:
+            open_seq = completed + 1  # its record is gone, its counters remember it
         if newest is None or told > newest:
             newest, origin = told, "counter"
-        completed = max(counter.completed or 0, 0)
         done = max(done or 0, completed) or None
-        if oldest is None and 0 < completed < told:
-            open_seq = completed + 1  # its record is gone, its counters remember it
     launching = counter is not None and counter.enqueued == counter.raw[0] == (row.get("newest") or 0) - 1
     cut = info.partial and not idle
     below = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else CellState.NOT_RECORDED

@@ -117,7 +117,7 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
             unexplained.append(call)
         else:
             leads.append(one)
-    leads += [_ended(scene, ends) for ends in _alike(_origins(scene))]
+    leads += [_ended(scene, ends) for ends in alike(_origins(scene))]
     leads += reported.findings(evidence, scene.known, reported.waited(evidence) | set(waits))
     leads = leads or made.aborted_inside(scene) or made.ended_somewhere(scene)
     named = leads_of(leads)
@@ -160,7 +160,7 @@ def _ended(scene: Scene, ends: Sequence[ProcessEnd]) -> Finding:
     )  # fmt: skip
 
 
-def _alike(ends: Iterable[ProcessEnd]) -> list[list[ProcessEnd]]:
+def alike(ends: Iterable[ProcessEnd]) -> list[list[ProcessEnd]]:
     """Ends of several ranks that are the same story: one type raised at one place, or one signal."""
     found: dict[tuple[object, ...], list[ProcessEnd]] = defaultdict(list)
     for end in ends:
@@ -177,16 +177,16 @@ def _notes(scene: Scene) -> list[Finding]:
     evidence = scene.evidence
     earlier = [end for end in evidence.earlier_ends if not end.follower and not end.beside]
     notes = [
-        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in _alike(earlier)
+        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in alike(earlier)
     ]
     # Who waited until a time-out and met an error of the device beside it: which of them came first, no line tells.
     met = [one for rank, ends in scene.ends.items() for one in ends[:1] if rank in scene.waits and one.kind is EndKind.DEVICE]
     notes += [
         process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE)
-        for ends in _alike(end for end in met if not end.follower)
+        for ends in alike(end for end in met if not end.follower)
     ]
     beats = [ends[0] for ends in scene.ends.values() if ends[0].kind is EndKind.HEARTBEAT]
-    for ends in _alike(beats):
+    for ends in alike(beats):
         ranks = [end.rank for end in ends]
         rows = [row for row in evidence.groups if row.rank in ranks and row.pending is not None]
         note = process_ended_finding(evidence, ends[0], ranks=ranks, role=Role.NOTE)

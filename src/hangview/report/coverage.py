@@ -184,6 +184,20 @@ def no_hang(incident: Incident) -> str:
     return "these files show no hang"
 
 
+def nothing_shown(incident: Incident) -> str:
+    """Why it is not known whether the job hangs, where there are records and no finding tells: in a sentence."""
+    coverage = incident.coverage
+    cut = [rank for rank in coverage.partial if rank not in coverage.missing]
+    unseen = [
+        (f"{name_ranks(ranks, 6)} ({why})") for why, ranks in (("no usable dump", coverage.missing), ("cut", cut)) if ranks
+    ]
+    if not unseen:
+        return "no call could be compared between ranks"
+    if any(lane.judged for lane in incident.lanes):
+        return f"what is recorded is over; what {' and '.join(unseen)} requested last is not known"
+    return f"no call could be compared: what {' and '.join(unseen)} requested is not known"
+
+
 def after_no_hang(incident: Incident, *, brief: bool = False) -> str:
     """What comes next where a job hangs and its records do not show it; ``brief``: the most of it, within 80 characters."""
     newest = next((attempt.newest_ns for attempt in incident.records.attempts if attempt.current), None)

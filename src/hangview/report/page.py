@@ -15,6 +15,7 @@ from hangview.report.coverage import (
     coverage_lines,
     mixed_lines,
     no_hang,
+    nothing_shown,
     of_ranks,
     read_of_ranks,
     source_lines,
@@ -233,4 +234,4 @@ def _nothing(incident: Incident) -> str:
         tally = Counter(source.status.value for source in sources)
         counts = ", ".join(f"{number:,} {status}" for status, number in sorted(tally.items()))
         return f"no dump or log could be read ({counts})"
-    return f"no call could be compared ({_scope(incident)})"
+    return f"{nothing_shown(incident)} ({_scope(incident)})"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.report.alike import told_once
+from hangview.report.coverage import nothing_shown
 from hangview.text import escape
 from hangview.worksheet.model import MOST_REPEATS, Mark, Prefilled, repeat_key
 
@@ -21,7 +22,6 @@ EVIDENCE = 6
 
 _NO_FINDING = {
     Verdict.NO_HANG: "these files show no hang: every call that could be compared agrees and is over",
-    Verdict.NOT_ENOUGH_EVIDENCE: "these files do not suffice: no call could be compared between ranks",
     Verdict.DIVERGENCE: "calls differ between ranks, and no rank is to be looked at first",
 }
 
@@ -53,6 +53,8 @@ def first_hypotheses(incident: Incident) -> tuple[Finding, ...]:
 
 def no_hypothesis_line(incident: Incident) -> Prefilled:
     """What stands where the first hypothesis would be when there is no finding at all."""
+    if incident.verdict is Verdict.NOT_ENOUGH_EVIDENCE:
+        return Prefilled(f"these files do not suffice: {nothing_shown(incident)}", "the verdict of hangview")
     return Prefilled(_NO_FINDING[incident.verdict], "the verdict of hangview")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.log_sources import is_mute
-from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, producers, several_files
+from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, nothing_shown, producers, several_files
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -192,7 +192,7 @@ def _what_is_missing(incident: Incident) -> str:
         )
     if not incident.lanes:
         return "the dumps hold no collective call"
-    return "no call could be compared between ranks"
+    return nothing_shown(incident)
 
 
 def context(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -> Line:

@@ -173,9 +173,12 @@ def _last_seen(incident: Incident, call: Call, rank: int) -> list[Line]:
             continue
         entry = newest[0]
         frame = own_frame(entry.stack)
-        where = short_frame(frame) if frame else "stack not recorded"
         seq = entry.seq if entry.seq is not None else entry.p2p_seq
         at = f"{entry.op.name} {seq}{of_group(incident, entry)}"
+        if frame is None:
+            lines.append(line(f"rank {each}'s newest entry is {at}; no stack is recorded", hang=2))
+            continue
+        where = short_frame(frame)
         lines.append(
             line(
                 (f"rank {each} was last seen in ", Tone.PLAIN),

@@ -115,6 +115,7 @@ def state_tone(state: CellState, *, differs: bool = False) -> Tone:
 
 
 NOBODY = "it waits for nobody"
+NOBODY_RECORDED = "as far as is recorded it waits for nobody"
 UNTOLD = "no dump tells whether it waits"
 DONE_BY_LOG = "by its log nothing that it enqueued is unfinished"
 
@@ -125,7 +126,9 @@ def waits_for_nobody(incident: Incident, rank: int) -> str:
     if rank not in incident.coverage.read:
         return DONE_BY_LOG if _done_by_log(incident, rank) else UNTOLD
     still = any(position.open_seq is not None for position in incident.view.positions(rank))
-    return "its own open requests wait for no other rank" if still else NOBODY
+    if still:
+        return "its own open requests wait for no other rank"
+    return NOBODY_RECORDED if incident.coverage.unrecorded else NOBODY
 
 
 def over_there(incident: Incident, waits: Sequence[Wait]) -> str:

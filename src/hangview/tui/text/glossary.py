@@ -38,7 +38,7 @@ HEADS: Mapping[str, str] = {
     "NOTE": "worth knowing, explains no hang",
     "DIVERGENCE": "ranks do not agree on a call, and none is to be looked at first",
     "NO HANG SEEN": "all that can be compared agrees and is over: a result, for these files",
-    "NOT ENOUGH EVIDENCE": "no call could be compared between ranks",
+    "NOT ENOUGH EVIDENCE": "these files neither show a hang nor that there is none: too little was recorded, or read",
     "READING, SO FAR": "files are still being read: nobody is named before all are",
     "NOT READ": "the last look ended without an answer, for the reason beside it",
 }

@@ -13,7 +13,7 @@ from hangview.text import count, name_ranks
 from hangview.tui.place import Place, lane_at, place_of, ranks_of
 from hangview.tui.prose import Line, Tone, line
 from hangview.tui.sides import MISMATCHES
-from hangview.tui.text.common import DONE_BY_LOG, NOBODY, UNTOLD, lane_name, over_there, waits_for_nobody
+from hangview.tui.text.common import DONE_BY_LOG, NOBODY, NOBODY_RECORDED, UNTOLD, lane_name, over_there, waits_for_nobody
 from hangview.tui.waiting import for_whom_unknown, waits_of
 
 if TYPE_CHECKING:
@@ -166,7 +166,9 @@ def _for_nobody(incident: Incident, ranks: Sequence[int]) -> str:
         return "of some no dump tells whether they wait" if len(told) > 1 else UNTOLD.replace("it waits", "they wait")
     if told == {DONE_BY_LOG}:
         return "by their logs nothing that they enqueued is unfinished"
-    return "they wait for nobody" if told == {NOBODY} else "none of their own open requests waits for another rank"
+    if told <= {NOBODY, NOBODY_RECORDED}:
+        return told.pop().replace("it waits", "they wait")
+    return "none of their own open requests waits for another rank"
 
 
 def _differing_calls(incident: Incident) -> list[Differing]:
