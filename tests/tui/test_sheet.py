@@ -71,6 +71,15 @@ async def test_quitting_with_an_unsaved_worksheet_asks_first():
     assert app.return_value == 1
 
 
+async def test_control_c_again_quits():
+    """The draft is kept."""
+    async with showing(eight_in_five_groups()) as (app, pilot):
+        await pilot.press("n", "W", "ctrl+c")
+        assert on_top(app) == "LeaveDialog"
+        await pilot.press("ctrl+c")
+    assert app.return_value == 1
+
+
 async def test_quitting_with_an_untouched_worksheet_does_not_ask():
     async with showing(four_ranks()) as (app, pilot):
         await pilot.press("w")

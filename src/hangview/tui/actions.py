@@ -210,11 +210,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("pick_up", ("up",), "up", "up", (Where.PALETTE,), palette=False),
     Action("pick_down", ("down",), "down", "down", (Where.PALETTE,), palette=False),
     Action("pick_nothing", ("escape", "ctrl+c"), "close", "close", (Where.PALETTE,), palette=False),
-    Action("quit_anyway", ("q", "y"), "quit", "quit; the draft is kept and offered again", (Where.QUESTION,), palette=False),
+    Action(  # who presses ^C again wants to get out, and nothing is lost
+        "quit_anyway",
+        ("q", "y", "ctrl+c"),
+        "quit",
+        "quit; the draft is kept and offered again",
+        (Where.QUESTION,),
+        palette=False,
+    ),
     Action(
         "quit_saving", ("s",), "save and quit", "save the worksheet as markdown, then quit", (Where.QUESTION,), palette=False
     ),
-    Action("quit_not", ("escape", "n", "ctrl+c"), "stay", "go on", (Where.QUESTION,), palette=False),
+    Action("quit_not", ("escape", "n"), "stay", "go on", (Where.QUESTION,), palette=False),
 )
 
 _SHOWN = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Kind, Role
+from hangview.incident import Kind, Role, Side
 from tests.engine.support import OPEN, Dump, Pg, look, rank
 
 DP = Pg("7", "dp", (0, 1, 2, 3))
@@ -29,6 +29,16 @@ def test_its_device_is_to_be_looked_at_too():
         "? Also, as to the earlier call that others completed: "
         "GPU execution errors, stream progress and earlier errors on rank 3, where it is not over"
     )
+
+
+def test_whether_the_host_or_the_device_holds_it_up_is_left_open():
+    """It is the second thing that is said, and stands right behind where its records stop."""
+    lead = look(*(waits(r) for r in range(3)), late(3)).findings[0]
+    assert lead.side is Side.UNKNOWN
+    assert lead.summary.endswith("; an earlier call that others completed is not over on rank 3")
+    assert "not over here although" in lead.evidence[1].text
+    plain = rank(3).calls("all_reduce", 1, 5, group=DP).calls("all_reduce", 1, 41)
+    assert look(*(waits(r) for r in range(3)), plain).findings[0].side is Side.HOST
 
 
 def test_a_rank_without_such_a_call_sends_nobody_to_the_device():

@@ -177,6 +177,9 @@ def test_where_there_are_dumps_the_next_step_is_not_to_find_them():
         (3,),
         "So nobody can be named here; what these dumps do not tell may stand in the ranks' logs and stacks.",
     )
+    assert read.compare_first.startswith("the logs and stacks of rank 3: its dump was read and does not reach this call")
+    cut = look(*ahead, rank(2).calls("all_reduce", 1, 42).call("all_reduce", 43, OPEN), rank(3).cut()).findings[0]
+    assert cut.compare_first.startswith("collection for rank 3")
     both = look(*ahead, older).findings[0]
     assert both.ranks == (2, 3)
     assert both.steps[-1].startswith("So nobody can be named here; finding the missing dumps is the next step, and ")

@@ -186,20 +186,23 @@ def _absence(
     if alone:
         odd = agrees(wait, "is the odd one", "are the odd ones")
         summary += f", a call ahead of all others: it may be {wait} that {odd}"
-    evidence: list[Evidence] = [*tell.absent(place, ranks), *tell.requests(case.stalls, place, waiters)]
+    late = _late(case, ranks) if role is Role.LEAD else []
+    lag = tell.lag(late, case.graph.lagging[late[0]][0]) if late else None
+    evidence: list[Evidence] = [*tell.absent(place, ranks)]
+    if lag is not None:
+        evidence.append(lag)
+        summary += f"; an earlier call that others completed is not over on {tell.ranks(late)}"
+    evidence += tell.requests(case.stalls, place, waiters)
     steps = [
         f"{wait} requested {call}; {tell.how_far(case.stalls, place, waiters)}.",
         *(e.text[0].upper() + e.text[1:] + "." for e in tell.absent(place, ranks)),
     ]
-    late = _late(case, ranks) if role is Role.LEAD else []
     if role is Role.LEAD:
         if set(ranks) <= {source.rank for source in case.records.sources if source.usable}:
             open_ = _OWN_OVER if any(case.graph.ends.get(r) for r in ranks) else _NONE_OPEN
             steps.append(f"{who}: {open_}: by these records {agrees(who, 'it waits', 'they wait')} for nobody.")
-        if late:
-            note = tell.lag(late, case.graph.lagging[late[0]][0])
-            evidence.append(note)
-            steps.append(f"{note.text}.")
+        if lag is not None:
+            steps.append(f"{lag.text}.")
         behind = sorted(case.graph.behind(ranks) - set(waiters))
         if behind:
             steps.append(f"Through these, {len(behind)} more ranks wait: {fold_ranks(behind)}.")
@@ -215,7 +218,9 @@ def _absence(
     if waited is not None and 0 <= waited < _MOMENT_NS:
         kept += (f"that the job stands still: {wait} had waited {waited / 1e9:.1f} s at most when the dumps were written",)
     return Finding(
-        kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op, Side.HOST, summary, tuple(evidence),
+        kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op,
+        Side.UNKNOWN if late else Side.HOST,  # it may not have come because its device does not get on
+        summary, tuple(evidence),
         _first(case, tell, compare_first(kind, who), late), kept, tuple(steps),
     )  # fmt: skip
 

@@ -64,7 +64,7 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
                     *(Evidence(text) for text in usual),
                     *tell.requests(case.stalls, place, waiters),
                 ),
-                compare_first(Kind.NOT_OBSERVED, who), not_concluded(Kind.NOT_OBSERVED, who),
+                _first(case, ranks, who), not_concluded(Kind.NOT_OBSERVED, who),
                 (
                     f"{tell.ranks(waiters)} requested {call}; {tell.how_far(case.stalls, place, waiters)}.",
                     f"{who} {agrees(who, 'is a member', 'are members')}, and nothing tells of a request: {why}.",
@@ -102,14 +102,27 @@ def _usual(case: Case, ranks: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"{text}." for text in sorted(told) if text) if len(told) == 1 else ()
 
 
+def _first(case: Case, ranks: Sequence[int], who: str) -> str:
+    """What to compare first: where all dumps were read to their end nothing of how they were collected."""
+    if not _read(case) >= set(ranks):
+        return compare_first(Kind.NOT_OBSERVED, who)
+    dumps, tell = agrees(who, "its dump was", "their dumps were"), agrees(who, "does", "do")
+    return f"the logs and stacks of {who}: {dumps} read and {tell} not reach this call; whether the process lived"
+
+
 def _next(case: Case, ranks: Sequence[int]) -> str:
     """What may tell of ranks that nothing tells of."""
-    read = {source.rank for source in case.records.sources if source.usable}
+    read = _read(case)
     if not read & set(ranks):
         return "finding the missing dumps or logs is the next step"
     if read >= set(ranks):
         return "what these dumps do not tell may stand in the ranks' logs and stacks"
     return "finding the missing dumps is the next step, and the logs and stacks of the others"
+
+
+def _read(case: Case) -> set[int]:
+    """Ranks whose dumps were read to their end: no other copy of them would tell more."""
+    return {source.rank for source in case.records.sources if source.usable and not source.partial and source.rank is not None}
 
 
 def _explained(case: Case) -> set[int]:

@@ -29,6 +29,7 @@ _FEWER = tuple(
         ("; the split between pairs is not recorded", ""),
         ("; the root is not recorded", ""),
         (", well or badly is not recorded,", ""),
+        (r"; an earlier call that others completed is not over on ranks? [\d,-]+", "; an earlier call is not over there"),
         (" requested it, and (it is over there, well or badly|whether it is over there) is not recorded", " requested it"),
         (r" a send, a receive or a monitored_barrier, which (\S+) does not record", r" what \1 does not record"),
         (" with equal arguments and none completed it: by these records", " alike, none completed it: by these records"),
