@@ -58,7 +58,7 @@ def test_an_exception_in_a_node_s_console_is_of_nobody(tmp_path):
     waited = {"node_rank_0_log": node(0, 0, 2, 3), "node_rank_1_log": node(1, 4, 5, 7) + RAISED}
     found = conclude(read_text(tmp_path, **waited))
     assert leads_of(found) == ()
-    assert any("whose rank the logs do not give, ended: ValueError" in one.summary for one in found)
+    assert any("whose rank the logs do not give, raised ValueError" in one.summary for one in found)
 
 
 @pytest.mark.parametrize("name", ["local_rank_{}_log", "rank_{}_log"])
@@ -124,7 +124,7 @@ def test_beside_a_process_of_unknown_rank_that_ended_nobody_says_that_no_rank_is
     waited = "".join(caught(rank, 42) for rank in range(3))
     assert any("no rank is missing" in one.summary for one in conclude(read_text(tmp_path, job_log=waited)))
     found = conclude(read_text(tmp_path, job_log=waited, worker_b_err=RAISED))
-    assert any("whose rank the logs do not give, ended: ValueError" in one.summary for one in found)
+    assert any("whose rank the logs do not give, raised ValueError" in one.summary for one in found)
     assert not any("no rank is missing" in one.summary for one in found)
     lora = conclude(read_text(tmp_path, job_log=waited, sft_lora_rank16_log=RAISED))
     assert leads_of(lora) == ()

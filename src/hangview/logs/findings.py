@@ -326,7 +326,8 @@ def ended_somewhere(scene: Scene) -> list[Finding]:
     found = []
     for end in ends[:_ALIKE]:
         process = "a process" if end.pid is None else f"the process with pid {end.pid}"
-        summary = f"{process}, whose rank the logs do not give, ended: {end.what}"
+        did = "raised" if end.kind in (EndKind.EXCEPTION, EndKind.DEVICE) else "ended:"
+        summary = f"{process}, whose rank the logs do not give, {did} {end.what}"
         found.append(
             Finding(
                 Kind.PROCESS_ENDED, Role.LEAD, (), tuple(sorted(scene.waits)), None, None, None, None,
