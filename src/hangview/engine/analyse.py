@@ -13,6 +13,7 @@ from hangview.engine import (
     callsites,
     clocks,
     contradicted,
+    counted,
     findings,
     groups,
     overwritten,
@@ -111,6 +112,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     unclear = (
         *contradicted.contradicted(records, grouping.groups, judged, known, names),
         *torn_down.torn_down(grouping.groups, judged, known, names),
+        *counted.open_by_counters(records, entries, windows.of_earlier(records, grouping)),
     )
     found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)

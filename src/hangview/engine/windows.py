@@ -129,7 +129,7 @@ def _from_counters(
     for group in grouping.groups:
         if group.id not in grouping.earlier:
             by_name[group.name].append((group.id, frozenset(group.ranks)))
-    past = _of_earlier(records, grouping)
+    past = of_earlier(records, grouping)
     out: dict[tuple[int, int], GroupStatus] = {}
     beyond: dict[tuple[int, int], GroupStatus] = {}
     for status in records.statuses:
@@ -144,7 +144,7 @@ def _from_counters(
     return out, beyond
 
 
-def _of_earlier(records: Records, grouping: Grouping) -> set[tuple[int, int]]:
+def of_earlier(records: Records, grouping: Grouping) -> set[tuple[int, int]]:
     """(source, pg_id) of the counters of earlier generations: by their records, and else all but the last of a name."""
     last: dict[tuple[int, str | None], int] = {}
     for status in records.statuses:
