@@ -351,6 +351,21 @@ def test_a_stage_that_is_in_a_collective_holds_its_neighbour():
     assert found.sinks == (0,)
 
 
+def test_a_batch_waits_for_each_of_its_members():
+    """A ring of three: rank 0's send was answered, but not its receive, which rank 2 has queued behind what holds it. Rank 1 is
+    done with that step, and waits for both of them."""
+    ring = Pg("0", "default_pg", (0, 1, 2))
+    dumps = [rank(r).batch(1, to=[(r + 1) % 3], of=[(r - 1) % 3], group=ring) for r in range(3)]
+    dumps[0].batch(2, to=[1], of=[2], how=OPEN, group=ring)
+    dumps[1].batch(2, to=[2], of=[0], group=ring).call("all_reduce", 1, OPEN, group=ring)
+    dumps[2].batch(2, to=[0], of=[1], how=OPEN, group=ring)
+    incident = look(*dumps)
+    assert incident.leads == ()
+    found = graph(*dumps)
+    assert (0, 2, "paired") in arrows(found)
+    assert found.sinks == ()
+
+
 def test_who_is_behind_whom_is_the_same_chain_from_its_other_end():
     edges = {r: (Edge(r, r + 1, (0, COLLECTIVE, 1), Arrow.HOST),) for r in range(3)}
     found = Graph(edges, {}, (3,), {})

@@ -109,7 +109,8 @@ class Telling:
         lane = self.traffic.lanes[place[0], source, target]
         end = lane.end(rank)
         requests = count(end.count, "send" if rank == source else "receive")
-        text = f"rank {rank}: {requests} on {place[1]} in its records, none of them open"
+        open_ = f"{len(end.open):,} of them open" if end.open else "none of them open"
+        text = f"rank {rank}: {requests} on {place[1]} in its records, {open_}"
         if not lane.counted and end.newest_p2p is not None:  # what shows that the pair of the open one is not among them
             text += f", its newest p2p_seq is {end.newest_p2p}"
         return Evidence(f"{text}{self.file(window.source, None)}", window.source)

@@ -220,6 +220,7 @@ def _sends_and_receives(
     for group, _ in windows:
         members[group] += 1
     since = _lag_start(found, lag_at)
+    batches = _first_batches(traffic, first)
     loose: list[Edge] = []
     doubted: set[int] = set()
     for lane in traffic.lanes.values():
@@ -235,7 +236,7 @@ def _sends_and_receives(
                 elif answer == "over" or _own_delay(request, answer, since, lane):
                     ends[mine.rank].setdefault(place, End.LAG)
                 elif answer == "open":
-                    if first[mine.rank][1] == place:
+                    if first[mine.rank][1] == place or batches.get(mine.rank) == (lane.group, request.p2p_seq):
                         edges[mine.rank].append(Edge(mine.rank, other.rank, place, Arrow.PAIRED))
                     if any(asked.held for asked in other.open):
                         doubted.add(mine.rank)
@@ -250,6 +251,17 @@ def _sends_and_receives(
                         edges[mine.rank].append(Edge(mine.rank, other.rank, place, arrow))
                     break  # what is queued behind it on the same lane adds nothing
     _add_loose(loose, doubted, edges, ends)
+
+
+def _first_batches(traffic: Traffic, first: Mapping[int, tuple[int, Place]]) -> dict[int, tuple[int, int]]:
+    """rank -> (group, p2p_seq) of the batch that its first open request is a member of. A batch ends as one: the rank waits for
+    every member that is not over, also where the first one was answered."""
+    requests = ((lane, request) for lane in traffic.lanes.values() for end in (lane.send, lane.recv) for request in end.open)
+    return {
+        request.rank: (lane.group, request.p2p_seq)
+        for lane, request in requests
+        if request.p2p_seq and first[request.rank][0] == request.position and first[request.rank][1][0] == lane.group
+    }
 
 
 def _add_loose(
