@@ -296,6 +296,16 @@ def test_two_members_count_the_same_sends_so_a_higher_number_shows_that_it_is_ov
     assert ends(found)[0] == {End.LAG}
 
 
+def test_a_batch_of_the_same_number_without_the_other_end_shows_nothing_over():
+    """Rank 1 made a micro-batch less: in its batch 10 there is a receive, and no send."""
+    first = rank(0).wrapped().batch(10, to=[1], of=[1], how=OPEN, group=PAIR)
+    found = graph(first, rank(1).wrapped().batch(10, of=[0], group=PAIR))
+    assert arrows(found) == {(0, 1, "host")}
+    assert found.sinks == (1,)
+    whole = graph(first, rank(1).wrapped().batch(10, to=[0], of=[0], group=PAIR))
+    assert (arrows(whole), ends(whole)[0]) == (set(), {End.LAG})
+
+
 def test_of_three_members_each_counts_other_messages():
     """Rank 1's higher number is one of its messages with rank 2."""
     three = Pg("5", "pp", (0, 1, 2))

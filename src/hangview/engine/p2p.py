@@ -20,7 +20,7 @@ from hangview.producers import Completion, producer_of
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hangview.engine.pairs import Member
     from hangview.engine.uneven import Uneven
@@ -47,6 +47,7 @@ class Request:
     created_ns: int | None
     unclear: bool = False  #: nothing tells whether it is over
     held: bool = False  #: another open request of its rank may be what holds it: one of its batch, or an earlier one
+    met: bool | None = None  #: in a group of two: whether what its peer has under the same p2p_seq is the other end of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +143,12 @@ def traffic(records: Records, groups: tuple[Group, ...], entries: pl.DataFrame) 
     newest = {(g, r): n for g, r, _, n in spans.iter_rows()}
     ends: dict[tuple[int, int, int, bool], LaneEnd] = {}
     still: dict[tuple[int, int, int, bool], list[Request]] = {}
-    for row in _held(records, paired.filter("open"), entries).sort("rank", "position").iter_rows(named=True):
+    two = [group.id for group in groups if len(group.ranks) == 2]
+    for row in _met(paired, _held(records, paired.filter("open"), entries), two).sort("rank", "position").iter_rows(named=True):
         request = Request(
             row["rank"], row["dst"] if row["sends"] else row["src"], row["source"], row["position"], row["record_id"],
             row["p2p_seq"], row["number"], row["op"], row["signature"], row["created_ns"], row["unclear"], row["held"],
+            row["met"],
         )  # fmt: skip
         still.setdefault((row["group"], row["src"], row["dst"], row["sends"]), []).append(request)
     totals = paired.group_by("group", "src", "dst", "sends").agg(
@@ -233,6 +236,18 @@ def _held(records: Records, still: pl.DataFrame, entries: pl.DataFrame) -> pl.Da
     return still.join(first, on="source", how="left", maintain_order="left").with_columns(
         held=(batch | beside | (pl.col("position") > pl.col("first"))).fill_null(value=False)
     )
+
+
+def _met(paired: pl.DataFrame, still: pl.DataFrame, two: Sequence[int]) -> pl.DataFrame:
+    """Open requests with ``met``. Two members count the same sends and receives, so one number stands for the same message, or
+    the same batch, on both: a batch that lacks the other end there was made another time, or never."""
+    asked = still.filter(pl.col("group").is_in(two)).select(
+        "source", "position", "group", "p2p_seq", peer=pl.when("sends").then("dst").otherwise("src"), end=~pl.col("sends")
+    )
+    there = paired.select("group", "p2p_seq", "sends", peer="rank").unique()
+    found = asked.join(there, on=["group", "p2p_seq", "peer"]).group_by("source", "position")
+    met = found.agg(met=(pl.col("sends") == pl.col("end")).any())
+    return still.join(met, on=["source", "position"], how="left", maintain_order="left")
 
 
 def _peers(records: Records, groups: tuple[Group, ...], rows: pl.DataFrame) -> pl.DataFrame:
