@@ -43,6 +43,21 @@ def test_one_turned():
     assert first.startswith("why rank 1 left the order that it had before; then the order in which ranks 0-1 issue")
 
 
+def test_who_turned_with_most_of_the_group_is_not_where_to_begin():
+    """Rank 0 evaluates and goes on in a; ranks 1 to 3 are at the end, in b: rank 1 came with them, out of its order too."""
+    a, b = Pg("1", "a", (0, 1)), Pg("2", "b", (0, 1, 2, 3))
+
+    def way(number: int, last: Pg) -> Dump:
+        dump = rank(number)
+        for seq in (1, 2, 3):
+            dump = dump.call("all_reduce", seq, group=b).call("all_reduce", seq, group=a)
+        return dump.call("all_reduce", 4, group=b).call("all_reduce", 4 if last is a else 5, OPEN, group=last)
+
+    others = [rank(r).calls("all_reduce", 1, 4, group=b).call("all_reduce", 5, OPEN, group=b) for r in (2, 3)]
+    (circle,) = of_kind(look(way(0, a), way(1, b), *others), Kind.ORDER_CYCLE)
+    assert circle.compare_first.startswith("the order in which")
+
+
 def test_an_asynchronous_rank_is_told_by_the_first_of_its_open_calls():
     lines, _ = told([(A, B)] * 3 + [(A, B)], [(A, B)] * 3 + [(B, A)])
     assert lines[0] == "rank 1: after b 3 it requested b 4; the 2 times before, a came next"

@@ -16,6 +16,7 @@ from hangview.engine import (
     counted,
     findings,
     groups,
+    live,
     overwritten,
     p2p,
     readings,
@@ -69,7 +70,10 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         filled = tuple(group for group in grouping.groups if group.name not in anew)
         known = bylog.fill(known, filled, logs, frozenset(g for g, *_ in traffic.lanes))
         timed_out = bylog.timed_out(filled, logs)
-    open_calls = stalls.stalls(records, grouping.groups, calls, known, names)
+    stand = still.standing(now, timed_out)
+    since = live.Since(now, judged, stand)
+    known = live.reaching(known, since)
+    open_calls = live.without_running(records, stalls.stalls(records, grouping.groups, calls, known, names), since)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
     single = frozenset(group.id for group in grouping.groups if len(group.ranks) == 1 and not group.inferred)
@@ -91,7 +95,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         maybe_open=windows.maybe_open(calls, known),
         shifts=moved,
         late=late,
-        still=still.standing(now, timed_out),
+        still=stand,
         turns=turns.turns(grouping.groups, judged, graph),
         clocks=hosts,
         clock_ns=clocks.uncertainty_ns(hosts),

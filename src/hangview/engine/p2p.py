@@ -244,9 +244,9 @@ def _met(paired: pl.DataFrame, still: pl.DataFrame, two: Sequence[int]) -> pl.Da
     asked = still.filter(pl.col("group").is_in(two)).select(
         "source", "position", "group", "p2p_seq", peer=pl.when("sends").then("dst").otherwise("src"), end=~pl.col("sends")
     )
-    there = paired.select("group", "p2p_seq", "sends", peer="rank").unique()
-    found = asked.join(there, on=["group", "p2p_seq", "peer"]).group_by("source", "position")
-    met = found.agg(met=(pl.col("sends") == pl.col("end")).any())
+    number = ["group", "p2p_seq", "peer"]
+    there = paired.select("group", "p2p_seq", "sends", peer="rank").join(asked.select(number).unique(), on=number, how="semi")
+    met = asked.join(there, on=number).group_by("source", "position").agg(met=(pl.col("sends") == pl.col("end")).any())
     return still.join(met, on=["source", "position"], how="left", maintain_order="left")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hangview.engine.waits import Place
 
 #: Nanoseconds that no call of a job that runs is open while its rank goes on with others.
-_LONG = 60 * 1_000_000_000
+LONG = 60 * 1_000_000_000
 
 #: (group, lane, seq, rank) of an open call; of sends and receives lane and seq are "" and 0.
 OpenCall = tuple[int, str, int, int]
@@ -54,7 +54,7 @@ def standing(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]]
         .agg(newest=pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max()))
         .collect()
     )
-    old = (pl.col("newest") - pl.col("created_ns") >= _LONG).fill_null(value=False)
+    old = (pl.col("newest") - pl.col("created_ns") >= LONG).fill_null(value=False)
     found = rows.join(newest, on="source").filter((pl.col("reading") == int(CellState.FAILED)) | old)
     for group, kind, seq, rank in found.select("group", "lane", "seq", "rank").iter_rows():
         told.add((group, COLLECTIVE, seq, rank) if kind == COLLECTIVE_LANE else (group, "", 0, rank))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
-from hangview.engine.findings.case import Case, place_order
+from hangview.engine.findings.case import Case, a_moment, most_wait, place_order
 from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.findings.first import first_to_tell
 from hangview.engine.still import stands
@@ -31,8 +31,6 @@ _OWN_OVER = "what is unfinished there, the others it needs have requested too"
 _SECOND_SET = "a second set of dumps, all written at one moment: is this call open there too, and {stop} below it?"
 _STACKS = "the stacks and logs of {ranks}: still inside the newest call, or past it?"
 _MEMBERS = "which ranks make up this group, by the program that creates it: does it take in {ranks} and those that wait?"
-#: Who has waited no longer than this when its dump is written may be in the midst of a step.
-_MOMENT_NS = 2_000_000_000
 
 
 def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
@@ -56,7 +54,7 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
         if parted is not None:
             findings.append(quietly(case, tell, parted, Role.LEAD))
             continue
-        doubt = _doubt(case, place, ranks, waiters)
+        doubt = _doubt(case, tell, place, ranks, waiters)
         if doubt is not None:
             findings.append(_undecided(case, tell, place, sorted(ranks), waiters, doubt))
             continue
@@ -103,7 +101,7 @@ class _Doubt:
     older: tuple[int, ...] = ()
 
 
-def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> _Doubt | None:
+def _doubt(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiters: Sequence[int]) -> _Doubt | None:
     """Why these ranks may not be named although they are waited for, and how much weight the finding then has.
 
     Dumps taken one after the other while the job runs look like a hang in its newest calls. What tells a hang is that it
@@ -118,6 +116,10 @@ def _doubt(case: Case, place: Place, ranks: Sequence[int], waiters: Sequence[int
         return _Doubt(weight, "the dumps of this group were not written at one moment", older=older)
     if len(case.graph.behind(ranks)) < 2 and any(r in case.graph.lagging for r in ranks):
         return _Doubt(weight, "their dump may have been written just before the call")
+    waited = tell.waited_ns(case.stalls, place, waiters)
+    behind = all(rank in case.graph.lagging for rank in ranks)  # a dump that was written a moment earlier looks so
+    if weight is Role.NOTE and a_moment(waited) and (behind or not most_wait(case, ranks)):
+        return _Doubt(weight, f"none of them had waited longer than {(waited or 0) / 1e9:.1f} s when its dump was written")
     if set(ranks) & case.maybe_open:
         return _Doubt(Role.LEAD, "their recorder does not note completion, they may still be in their newest call", _STACKS)
     if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1 and not group.name.isdecimal():
@@ -215,7 +217,7 @@ def _absence(
     if role is Role.LEAD and kind is Kind.NOT_REQUESTED and len(ranks) > 1 and _on_device(case):
         kept += (f"that each of {who} waits for nobody: to make a communicator, at a group's first call, leaves no record",)
     waited = tell.waited_ns(case.stalls, place, waiters)
-    if waited is not None and 0 <= waited < _MOMENT_NS:
+    if waited is not None and a_moment(waited):
         kept += (f"that the job stands still: {wait} had waited {waited / 1e9:.1f} s at most when the dumps were written",)
     return Finding(
         kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from hangview.engine.callsites import Shift
     from hangview.engine.clocks import Late
@@ -61,6 +61,23 @@ class Case:
 def place_order(case: Case, place: Place) -> tuple[int, int, str, int]:
     group = case.groups[place[0]]
     return (-len(group.ranks), place[0], place[1], place[2])
+
+
+#: Nanoseconds; who has waited no longer than this when its dump is written may be in the midst of a step.
+_MOMENT_NS = 2_000_000_000
+
+
+def a_moment(waited_ns: int | None) -> bool:
+    """Whether somebody had waited a moment only when the dumps were written, by the files' times. That is not known of a file
+    that was copied without its time, which is younger, and of one that is older than the request, as where clocks are off."""
+    return waited_ns is not None and 0 <= waited_ns < _MOMENT_NS
+
+
+def most_wait(case: Case, ranks: Collection[int]) -> bool:
+    """Whether half of the others whose dumps were read wait for ``ranks``, or for who does. Dumps of a job that runs, taken in
+    the midst of a step, seldom look so."""
+    read = {source.rank for source in case.records.sources if source.usable and source.rank is not None}
+    return 2 * len(case.graph.behind(ranks) - set(ranks)) >= len(read - set(ranks))
 
 
 def older(case: Case, rank: int) -> bool:

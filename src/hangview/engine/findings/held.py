@@ -9,7 +9,7 @@ import polars as pl
 
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
-from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.findings.case import Case, a_moment, older, place_order
 from hangview.engine.still import stands
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
@@ -224,8 +224,9 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
     others = stall.done
     went_on = any(len(case.graph.lagging.get(r, ())) > 1 or _passed_further(case, r, place) for r in late)
     few = 2 * len(stall.waiting) < len(group.ranks) + went_on or _few_of_all(case, late)
-    named = few and (went_on or not stall.older)
     still = any(stands(case.still, place, rank) for rank in late)
+    fresh = not still and a_moment(tell.waited_ns(case.stalls, place, late))
+    named = few and (went_on or not stall.older) and not fresh
     who = tell.ranks(late)
     call = f"{stall.family} {stall.seq} of {group.label}"
     summary = f"{who} requested {call} but did not finish it; {tell.ranks(others)} finished it"
@@ -302,11 +303,22 @@ def _turns(case: Case, tell: Telling, ranks: Sequence[int]) -> tuple[Evidence, .
 
 
 def _who_turned(case: Case, tell: Telling, ranks: Sequence[int]) -> str:
-    """Where to begin, if some ranks of a circle went another way than ever before and all others their usual one."""
+    """Where to begin, if some ranks of a circle went another way than ever before and all others their usual one. Not where
+    most of the call's group went that way, ranks outside the circle too: then it is the others that went another."""
     turned = [rank for rank in ranks if rank in case.turns and case.turns[rank].another]
     if not turned or any(rank not in case.turns for rank in ranks) or len(turned) == len(ranks):
         return ""
-    return f"why {tell.ranks(turned)} left the order that it had before; then "
+    if any(_most_came(case, case.turns[rank].to) for rank in turned):
+        return ""
+    who = tell.ranks(turned)
+    return f"why {who} left the order that {agrees(who, 'it', 'they')} had before; then "
+
+
+def _most_came(case: Case, place: tuple[int, int]) -> bool:
+    """Whether more than half of a group's members requested a call."""
+    stall = case.stalls.get(place)
+    came = {*stall.waiting, *stall.done} if stall is not None else set()
+    return 2 * len(came) > len(case.groups[place[0]].ranks)
 
 
 def _messages(case: Case, tell: Telling, arrows: Sequence[Edge]) -> tuple[Evidence, ...]:

@@ -1,0 +1,97 @@
+"""Beside a call that stands still a job may live on: another thread of the same ranks, a heartbeat, a group of others.
+
+What is open there when the dumps are written is open as in any job that runs, and says nothing of the hang. What the ranks did
+after the still call was requested shows, too, how far their dumps reach: who made calls minutes later had not missed it only
+because its dump is a second older.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.engine.still import LONG
+from hangview.incident import COLLECTIVE
+from hangview.schema import CellState
+from hangview.text import lasted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from hangview.engine.calls import Calls
+    from hangview.engine.stalls import Stall
+    from hangview.engine.still import OpenCall
+    from hangview.engine.windows import Windows
+    from hangview.schema import Records
+
+#: Nanoseconds within which the last calls of a rank that runs were made.
+_LAST = 2 * 1_000_000_000
+#: A file that is so much younger than a request (in nanoseconds) was copied without its time.
+_COPIED = 3600 * 1_000_000_000
+
+
+class Since:
+    """Since when calls stand still, and how far each file reaches. Times are in nanoseconds since 1970."""
+
+    def __init__(self, entries: pl.DataFrame, calls: Calls, still: AbstractSet[OpenCall]) -> None:
+        places = {(group, seq) for group, lane, seq, _ in still if lane == COLLECTIVE}
+        rows = calls.at_all(places).filter(pl.col("created_ns").is_not_null()) if places else calls.rows.clear()
+        waiting = [row for row in rows.iter_rows(named=True) if (row["group"], COLLECTIVE, row["seq"], row["rank"]) in still]
+        self.still: dict[tuple[int, int], int] = {}  #: (group, seq) of such a call -> its first request
+        for row in waiting:
+            place = (row["group"], row["seq"])
+            self.still[place] = min(row["created_ns"], self.still.get(place, row["created_ns"]))
+        self.standing = {row["rank"] for row in waiting}  #: ranks that are known to stand in one
+        self.newest: dict[int, int] = {}  #: source -> its newest time
+        if self.still:
+            times = pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max())
+            self.newest = dict(entries.group_by("source").agg(newest=times).drop_nulls().iter_rows())
+
+
+def reaching(known: Windows, since: Since) -> Windows:
+    """Windows in which a dump that is older than others' calls tells all the same of a call that stood still long before it.
+
+    A minute is more than clocks of one job are apart.
+    """
+    if not since.still:
+        return known
+    out = dict(known)
+    for (group, seq), begun in since.still.items():
+        for (of, rank), window in known.items():
+            if of != group or window.above is not CellState.BEFORE_DUMP or window.source is None or window.newest is None:
+                continue
+            beyond = since.newest.get(window.source, 0) - begun
+            if window.newest < seq and beyond >= LONG:
+                reason = (
+                    f"newest here is {window.newest}, and its dump reaches {lasted(beyond / 1e9)} beyond the others' request"
+                )
+                out[of, rank] = replace(window, above=CellState.NOT_REQUESTED, reason=reason)
+    return out
+
+
+def without_running(records: Records, found: Mapping[tuple[int, int], Stall], since: Since) -> dict[tuple[int, int], Stall]:
+    """Open calls but for those of a part of the job that runs on: requested, on all ranks that wait in it, long after a call
+    that stands still and as one of the last things before the dump was written; some of its ranks stand in the still one.
+    """
+    if not since.still:
+        return dict(found)
+    begun = min(since.still.values())
+    return {place: stall for place, stall in found.items() if place in since.still or not _runs(records, stall, since, begun)}
+
+
+def _runs(records: Records, stall: Stall, since: Since, begun: int) -> bool:
+    rows = {row["rank"]: row for row in stall.rows}
+    if since.standing.isdisjoint((*stall.waiting, *stall.done)):
+        return False
+    for rank in stall.waiting:
+        asked = rows[rank]["created_ns"] if rank in rows else None
+        if asked is None:
+            return False
+        source = rows[rank]["source"]
+        waited = records.sources[source].mtime_ns - asked
+        if asked < begun + LONG or asked < since.newest.get(source, asked) - _LAST or _LAST <= waited < _COPIED:
+            return False
+    return True

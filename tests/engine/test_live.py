@@ -1,0 +1,123 @@
+"""A job that lives on beside a call that stands still; and dumps of a job that runs, by the times of their files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hangview.engine.analyse import analyse
+from hangview.incident import Kind, Role, Verdict
+from tests.engine.support import OPEN, SECOND, T0, Dump, Pg, look, rank, records
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
+
+SIDE = Pg("7", "checkpoints", (0, 1, 2, 3))
+
+
+def written(seconds: float, *dumps: Dump) -> Incident:
+    """The incident of files that were written so many seconds after T0."""
+    made = records(*dumps)
+    return analyse(replace(made, sources=tuple(replace(s, mtime_ns=T0 + round(seconds * SECOND)) for s in made.sources)))
+
+
+def lives_on(number: int, last: int, *, waits: bool, late: bool = False) -> Dump:
+    """A main loop of a call a second to ``last``; since second 20 the side group's thread waits in its second call, or did not
+    come to it. ``late``: the main loop's last call is open."""
+    dump = rank(number).calls("all_reduce", 1, 19).call("all_reduce", 1, group=SIDE, at=10.5)
+    if waits:
+        dump.call("all_reduce", 2, OPEN, group=SIDE, at=20.0)
+    dump.calls("all_reduce", 20, last - late)
+    return dump.call("all_reduce", last, OPEN) if late else dump
+
+
+# -- beside a call that stands still ---------------------------------------------------------------------------------------
+
+
+def test_a_fresh_call_of_the_main_loop_names_nobody_and_frees_nobody():
+    """Ranks 0 and 2 are in the main loop's 200. Rank 1, which the side group misses, has yet to come to it, as has rank 3."""
+    dumps = [lives_on(r, 200 if r in (0, 2) else 199, waits=r != 1, late=r in (0, 2)) for r in range(4)]
+    for incident in (look(*dumps), written(200.5, *dumps)):
+        assert incident.leads == (1,)
+        assert [(f.kind, f.role, f.seq) for f in incident.findings] == [(Kind.NOT_REQUESTED, Role.LEAD, 2)]
+
+
+def test_who_waits_for_its_fresh_call_is_named_all_the_same():
+    """Rank 1 itself is in 200 and waits for rank 3: that is how a job runs."""
+    dumps = [lives_on(r, 200 if r != 3 else 199, waits=r != 1, late=r != 3) for r in range(4)]
+    assert look(*dumps).leads == (1,)
+
+
+def test_a_call_that_waited_long_too_is_not_one_of_a_job_that_runs():
+    """By the files' times ranks 0 and 2 had waited 100 s in 200: they hang there, too."""
+    dumps = [lives_on(r, 200 if r in (0, 2) else 199, waits=r != 1, late=r in (0, 2)) for r in range(4)]
+    assert {finding.seq for finding in written(300, *dumps).findings} == {2, 200}
+
+
+def test_a_dump_that_is_a_little_older_tells_of_what_stood_still_for_minutes():
+    """Rank 1's file ends two seconds before the others completed 199 with it; the side group waits since second 20."""
+    dumps = [lives_on(r, 199 if r != 1 else 197, waits=r != 1) for r in range(4)]
+    incident = look(*dumps)
+    assert incident.leads == (1,)
+    assert incident.findings[0].evidence[0].text == (
+        "rank 1: newest here is 1, and its dump reaches 2 min beyond the others' request (trace_rank_1, record 19)"
+    )
+
+
+def test_a_dump_that_is_much_older_does_not():
+    dumps = [lives_on(r, 199 if r != 1 else 60, waits=r != 1) for r in range(4)]
+    assert look(*dumps).leads == ()
+
+
+# -- without one -----------------------------------------------------------------------------------------------------------
+
+
+def behind(*late: int, world: int = 4, pair: Pg | None = None) -> list[Dump]:
+    """Ranks in the main loop's 42; ``late`` ones have it open although the others completed it."""
+    group = pair or Pg("0", "default_pg", tuple(range(world)))
+    return [
+        rank(r).calls("all_reduce", 1, 41, group=group).call("all_reduce", 42, OPEN, group=group)
+        if r in late
+        else rank(r).calls("all_reduce", 1, 42, group=group)
+        for r in range(world)
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(42.5, ()), (45.0, (1,)), (10.0, (1,)), (9e6, (1,))])
+def test_who_has_not_finished_what_others_finished_a_moment_ago_may_be_a_moment_behind(seconds, named):
+    """Named after three seconds, and where the file's time is not known."""
+    incident = written(seconds, *behind(1))
+    assert incident.leads == named
+    assert incident.verdict is (Verdict.DIVERGENCE if named else Verdict.NOT_ENOUGH_EVIDENCE)
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(42.5, ()), (45.0, (1,))])
+def test_where_few_wait_since_a_moment_nobody_is_named(seconds, named):
+    """Rank 0 waits in a pair, and six others do not."""
+    pair, world = Pg("9", "pair", (0, 1)), Pg("0", "default_pg", tuple(range(8)))
+    dumps = [rank(r).calls("all_reduce", 1, 30, group=world) for r in range(8)]
+    dumps[0].calls("all_reduce", 31, 41, group=pair).call("all_reduce", 42, OPEN, group=pair)
+    dumps[1].calls("all_reduce", 31, 41, group=pair)
+    incident = written(seconds, *dumps)
+    assert incident.leads == named
+    if not named:
+        assert incident.findings[0].summary.endswith("none of them had waited longer than 0.5 s when its dump was written")
+
+
+def test_where_most_wait_they_stand_because_of_it():
+    world = Pg("0", "default_pg", tuple(range(8)))
+    dumps = [rank(r).calls("all_reduce", 1, 41, group=world) for r in range(8)]
+    for dump in dumps[:7]:
+        dump.call("all_reduce", 42, OPEN, group=world)
+    assert written(42.5, *dumps).leads == (7,)
+
+
+def test_who_lags_in_an_earlier_call_as_well_is_a_moment_behind():
+    """Rank 7 has not finished 41, which the others completed before they requested 42."""
+    world = Pg("0", "default_pg", tuple(range(8)))
+    dumps = [rank(r).calls("all_reduce", 1, 41, group=world).call("all_reduce", 42, OPEN, group=world) for r in range(7)]
+    last = rank(7).calls("all_reduce", 1, 40, group=world).call("all_reduce", 41, OPEN, group=world)
+    assert written(42.5, *dumps, last).leads == ()
+    assert written(60.0, *dumps, last).leads == (7,)
