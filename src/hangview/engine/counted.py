@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from hangview.engine.words import agrees, not_concluded
 from hangview.incident import Evidence, Finding, Kind, Role, Side
 from hangview.text import name_ranks
@@ -16,8 +18,6 @@ from hangview.text import name_ranks
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
-
-    import polars as pl
 
     from hangview.schema import GroupStatus, Records
 
@@ -31,11 +31,14 @@ def open_by_counters(records: Records, entries: pl.DataFrame, past: AbstractSet[
     A rank is compared with itself only, so it does not matter what a recorder counts. ``past``: (source, pg_id) of groups that
     the rank has left.
     """
-    recorded = set(entries.select("source", "pg_id").unique().iter_rows())
     of_group: dict[tuple[int, str | None], list[GroupStatus]] = defaultdict(list)
     for status in records.statuses:
         if records.sources[status.source].rank is not None and (status.source, status.pg_id) not in past:
             of_group[status.pg_id, status.name].append(status)
+    asked = {one.source for told in of_group.values() for one in told if _is_open(one)}
+    if not asked:
+        return ()
+    recorded = set(entries.filter(pl.col("source").is_in(asked)).select("source", "pg_id").unique().iter_rows())
     out = []
     for _, told in sorted(of_group.items(), key=lambda each: (each[0][0], each[0][1] or "")):
         lost = [one for one in told if _is_open(one) and (one.source, one.pg_id) not in recorded]
