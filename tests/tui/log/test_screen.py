@@ -391,6 +391,8 @@ async def test_long_lines_are_clipped_and_scroll_sideways(tmp_path):
         assert "from column 9" in status(pilot)
         await press(pilot, "0")
         assert text(pilot).splitlines()[2] == row
+        await press(pilot, "l", "m")  # back to the line that matters is back to its beginning, too
+        assert text(pilot).splitlines()[2] == row
 
 
 async def test_compressed(tmp_path):

@@ -76,6 +76,7 @@ class LogScreen(HoldingScreen, inherit_bindings=False):
     # Lines that were used
 
     def action_matters(self) -> None:
+        self._view.aside(-self._view.left)  # a hit may have led far to the right, where other lines look empty
         self.to_matters()
 
     def action_next_used(self) -> None:
