@@ -18,6 +18,7 @@ from hangview.tui.app import HangviewApp
 from hangview.tui.memory import Memory, Remembered
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
+from hangview.worksheet import drafts
 from tests.support import incidents
 
 if TYPE_CHECKING:
@@ -208,3 +209,15 @@ async def test_whoever_opens_it_next_reads_the_first_lead_first(tmp_path):
     header = (await session(incident, tmp_path)).header.splitlines()
     assert header[1].startswith(f"LOOK FIRST  {first.summary[:20]}")
     assert f": AND  {second.summary[:20]}" in header[2]
+
+
+async def test_a_worksheet_that_was_begun_is_told_of_at_the_start(tmp_path):
+    """By what draws the eye before any key, also where the last session was killed."""
+    incident = incidents.four_ranks()
+    assert "draft" not in (await session(incident, tmp_path)).status
+    folder = drafts.draft_folder(tmp_path, incident)
+    folder.mkdir(parents=True)
+    (folder / drafts.new_name()).write_text("# Incident\n")
+    assert (await session(incident, tmp_path)).status == "a draft of a worksheet is kept for this incident: w goes on with it"
+    other = replace(incident, paths=("another",))
+    assert "draft" not in (await session(other, tmp_path)).status

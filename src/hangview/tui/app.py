@@ -113,6 +113,8 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         elif event.first and not self.main.ui.tour:
             keys = f"{self.live('help')} lists the keys, {self.live('palette')} finds commands"
             self.main.say(f"new here? {keys}, hangview demo --tour shows the way round")
+        if event.draft and not self.main.ui.tour:
+            self.main.say(f"a draft of a worksheet is kept for this incident: {self.live('worksheet')} goes on with it")
 
     def say(self, text: str) -> None:
         self.main.say(text)

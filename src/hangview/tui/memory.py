@@ -118,12 +118,22 @@ def marks_of(text: str) -> frozenset[int]:
     return frozenset(parse_ranks(text)) if text else frozenset()
 
 
+def has_draft(folder: Path, incident: Incident) -> bool:
+    """Whether a worksheet was begun for an incident and not finished; which ones, the worksheet asks when it is opened."""
+    from hangview.worksheet.drafts import draft_folder
+
+    try:
+        return next(draft_folder(folder, incident).glob("*.md"), None) is not None
+    except OSError:
+        return False
+
+
 class Recalled(Message):
     """What was kept of an incident; ``first``: nothing was ever kept, so this may be a new user."""
 
-    def __init__(self, what: Remembered | None, *, first: bool) -> None:
+    def __init__(self, what: Remembered | None, *, first: bool, draft: bool = False) -> None:
         super().__init__()
-        self.what, self.first = what, first
+        self.what, self.first, self.draft = what, first, draft
 
 
 class Memory:
@@ -138,8 +148,8 @@ class Memory:
         """``post`` a :class:`Recalled` once it is read, from another thread."""
 
         def read() -> None:
-            first = not self._folder.exists()
-            post(Recalled(load(path_of(self._folder, incident)) if self._keeps else None, first=first))
+            first, draft = not self._folder.exists(), has_draft(self._folder, incident)
+            post(Recalled(load(path_of(self._folder, incident)) if self._keeps else None, first=first, draft=draft))
 
         beside(read)
 
