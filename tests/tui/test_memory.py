@@ -221,3 +221,15 @@ async def test_a_worksheet_that_was_begun_is_told_of_at_the_start(tmp_path):
     assert (await session(incident, tmp_path)).status == "a draft of a worksheet is kept for this incident: w goes on with it"
     other = replace(incident, paths=("another",))
     assert "draft" not in (await session(other, tmp_path)).status
+
+
+async def test_what_is_told_at_the_start_stays_until_a_key(tmp_path):
+    """Panes that fill in a moment later leave it there."""
+    incident = incidents.four_ranks()
+    app = HangviewApp(incident.paths, UiOptions(), incident=incident, rest=0.05, memory=Memory(tmp_path / "new"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause(0.3)
+        assert plain(app.main.prose("status").prose).strip() == "new here? ? lists the keys, : finds commands"
+        await pilot.press("j")
+        await pilot.pause(0.2)
+        assert "new here" not in plain(app.main.prose("status").prose)

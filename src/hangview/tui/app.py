@@ -112,9 +112,11 @@ class HangviewApp(BaseApp, inherit_bindings=True):
             self.main.recall(event.what)
         elif event.first and not self.main.ui.tour:
             keys = f"{self.live('help')} lists the keys, {self.live('palette')} finds commands"
-            self.main.say(f"new here? {keys}, hangview demo --tour shows the way round")
+            self.main.tell((f"new here? {keys}, hangview demo --tour shows the way round", f"new here? {keys}"))
         if event.draft and not self.main.ui.tour:
-            self.main.say(f"a draft of a worksheet is kept for this incident: {self.live('worksheet')} goes on with it")
+            told = "a draft of a worksheet is kept"
+            goes_on = f"{self.live('worksheet')} goes on with it"
+            self.main.tell((f"{told} for this incident: {goes_on}", f"{told}: {goes_on}"))
 
     def say(self, text: str) -> None:
         self.main.say(text)

@@ -53,12 +53,12 @@ class RecallingScreen(SteppingScreen, inherit_bindings=True):
         place = self._place_again(last)
         if last.answer != self._answer():
             self.show_rest()
-            self.say("the files say something else than last time: the answer is new, and only the marks are as they were")
+            self.tell("the files say something else than last time: the answer is new, and only the marks are as they were")
         elif place is not None:
             self._go_again(last, place)
             if self.remembered() != before:
                 where = f"rank {place.rank} · {lane_name(incident, place.group, place.lane)} {place.seq}"
-                self.say(f"where you were last time: {where} · {self.key('next_finding')} goes to the finding")
+                self.tell(f"where you were last time: {where} · {self.key('next_finding')} goes to the finding")
 
     def _place_again(self, last: Remembered) -> Place | None:
         assert self.incident is not None
