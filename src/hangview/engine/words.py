@@ -56,6 +56,7 @@ _UNCLEAR: dict[Kind, tuple[str, ...]] = {
 
 _MAJORITY = "that the majority is right, only that they differ"
 _OF_A_TIE = "that one side is right, only that they differ"
+_OF_SUMS = "that any one of these ranks is wrong, only that the sums differ"
 NOT_CONCLUDED: dict[Kind, tuple[str, ...]] = {
     Kind.NOT_REQUESTED: (
         "that a rank which timed out or printed first is at fault",
@@ -90,11 +91,12 @@ def compare_first(kind: Kind, who: str, *, on_device: bool = True) -> str:
     return _said_of(who, COMPARE_FIRST[kind] if on_device else _WITHOUT_DEVICE.get(kind, COMPARE_FIRST[kind]))
 
 
-def not_concluded(kind: Kind, who: str, *, unclear: bool = False, tie: bool = False) -> tuple[str, ...]:
+def not_concluded(kind: Kind, who: str, *, unclear: bool = False, tie: bool = False, sums: bool = False) -> tuple[str, ...]:
     """What must not be concluded; ``unclear``: of some ranks it is only recorded that the call is over; ``tie``: no side of a
-    call is the majority."""
+    call is the majority; ``sums``: it is known of all together only that they differ."""
     told = (unclear and _UNCLEAR.get(kind)) or NOT_CONCLUDED[kind]
-    return tuple(_said_of(who, _OF_A_TIE if tie and text == _MAJORITY else text) for text in told)
+    instead = _OF_SUMS if sums else _OF_A_TIE if tie else _MAJORITY
+    return tuple(_said_of(who, instead if text == _MAJORITY else text) for text in told)
 
 
 def request(op: str, text: str) -> str:

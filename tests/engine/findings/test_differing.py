@@ -206,3 +206,13 @@ def test_another_function_in_a_job_that_still_runs_is_no_divergence():
     incident = look(*ahead, *(done(r, 41) for r in (2, 3, 4)), *(done(r, 40) for r in (5, 6, 7)))
     assert (incident.leads, incident.verdict) == ((), Verdict.NOT_ENOUGH_EVIDENCE)
     assert not of_kind(incident, Kind.DIFFERENT_CALL_SITE)
+
+
+def test_of_sums_that_differ_no_side_is_spoken_of():
+    """An exchange in which the sums of all inputs and of all outputs differ by one: there are no sides."""
+    sizes = [(10, 10), (10, 10), (10, 10), (11, 10)]
+    dumps = [rank(r).call("all_to_all", 1, OPEN, size=sent, out=got) for r, (sent, got) in enumerate(sizes)]
+    (finding,) = of_kind(look(*dumps), Kind.DIFFERENT_SIZE)
+    assert finding.steps[-1].startswith("What they send and what they receive does not add up: ")
+    assert "that any one of these ranks is wrong, only that the sums differ" in finding.not_concluded
+    assert not any("side" in text for text in (*finding.steps, *finding.not_concluded))

@@ -66,14 +66,23 @@ def mismatch(
     steps = [
         f"All requests of {op} {place[2]} in {group.label} are lined up by sequence number.",
         *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {request(s.op, s.text)}." for s in found.sides),
-        f"{who} {agrees(who, 'differs', 'differ')} from {most}: the fewer are read first; which side is right is not recorded."
-        if found.minority
-        else "No side is a majority, so nobody is named.",
+        _who_differs(found, who, most),
     ]
     return Finding(
         found.kind, role, tuple(sorted(ranks)), tuple(others), group.id, place[1], place[2], op, Side.HOST, summary, evidence,
-        compare_first(found.kind, who), not_concluded(found.kind, who, tie=not found.minority), tuple(steps),
+        compare_first(found.kind, who), not_concluded(found.kind, who, tie=not found.minority, sums=bool(found.detail)),
+        tuple(steps),
     )  # fmt: skip
+
+
+def _who_differs(found: Mismatch, who: str, most: str) -> str:
+    """The last step of the reasoning."""
+    if found.minority:
+        differs = agrees(who, "differs", "differ")
+        return f"{who} {differs} from {most}: the fewer are read first; which side is right is not recorded."
+    if found.detail:
+        return f"What they send and what they receive does not add up: {found.detail}; so nobody is named."
+    return "No side is a majority, so nobody is named."
 
 
 def other_apis(case: Case, tell: Telling) -> list[Finding]:
