@@ -217,3 +217,18 @@ def test_a_number_that_no_job_counts_to_costs_this_file_and_no_other(tmp_path, n
     (reason,) = (source.reason for source in incident.records.sources if source.rank == 1)
     assert f"{number:,}, which no job counts to" in str(reason)
     assert incident.leads == ()
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_on(tmp_path, monkeypatch):
+    """What is there when it is opened is not all that is there a moment later."""
+    path = write(tmp_path / "rank_0", plain(2, count=50))
+    data, before = path.read_bytes(), os.fstat
+
+    def shorter(fd: int) -> os.stat_result:
+        told = list(before(fd))
+        told[6] = len(data) // 2 if told[6] == len(data) else told[6]
+        return os.stat_result(told)
+
+    monkeypatch.setattr(os, "fstat", shorter)
+    result = only(path)
+    assert (result.status, result.decoded.count) == (SourceStatus.READ, 50)

@@ -53,7 +53,10 @@ def read_file(found: Found, limits: Limits, known: Known | None = None) -> tuple
             if packed:
                 file.seek(0)
                 return tuple(_unpacked(found, file, form, limits, known))
-            data = head + file.read(limit + 1 - len(head))
+            file.seek(0)
+            data = file.read(total + 1)  # not up to the limit: room for all of that would be made first
+            if len(data) > total:  # it is being written
+                data += file.read(limit + 1 - len(data))
     except OSError as error:
         return (replace(failed(found, SourceStatus.UNREADABLE, error.strerror or str(error)), opened=False),)
     except MemoryError:
