@@ -391,3 +391,15 @@ def test_a_rank_without_a_dump_has_no_records_to_speak_of_in_any_lane():
     assert window is not None
     assert cell.reason == window.reason
     assert "in its dump" not in cell.reason
+
+
+def test_an_open_call_that_was_cut_off_is_drawn_by_the_counters():
+    """Nobody's record of 42 is left: ranks 0 and 1 requested it by their counters, and rank 2 did not."""
+    three = Pg("0", "default_pg", (0, 1, 2))
+    cut = [rank(r).calls("all_reduce", 1, 20, group=three).counts(42, 41, group=three).cut() for r in range(2)]
+    incident = look(*cut, rank(2).calls("all_reduce", 1, 41, group=three).counts(41, 41, group=three))
+    cells = incident.view.call(0, "collective", 42).cells
+    assert [cell.state for cell in cells] == [CellState.REQUESTED, CellState.REQUESTED, CellState.NOT_REQUESTED]
+    assert cells[0].reason == (
+        "its record is not in the part of its dump that could be read, its counters show it requested and not completed"
+    )

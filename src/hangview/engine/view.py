@@ -86,7 +86,7 @@ class View:
             table[i][(table[i] == NO_CALL) & (seqs > newest)] = window.above
             if window.newest_from == "log":
                 _fill_by_log(table[i], seqs, window, ~recorded & (called | (seqs < oldest) | (seqs > newest)))
-            elif window.oldest is None and window.open_seq is not None and info.first <= window.open_seq <= info.front:
+            elif window.open_position is None and window.open_seq is not None and info.first <= window.open_seq <= info.front:
                 table[i][window.open_seq - info.first] = CellState.REQUESTED
         return GridRows(group, COLLECTIVE, info.first, ranks, tuple(row.tobytes() for row in table))
 
