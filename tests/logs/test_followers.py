@@ -31,6 +31,9 @@ TERMINATED = raised(
 KILLED = TERMINATED.replace("Terminated", "Killed")
 GONE = raised("RuntimeError: DataLoader worker (pid(s) 7311) exited unexpectedly", (LOADER + "dataloader.py", "_try_get_data"))
 PIPE = raised("EOFError", ("/opt/env/lib/python3.11/multiprocessing/connection.py", "_recv"))
+CLOSED_PIPE = raised(
+    "OSError: [Errno 9] Bad file descriptor", ("/opt/env/lib/python3.11/multiprocessing/connection.py", "_send")
+)
 EXIT = raised("SystemExit: 1", ("/job/train.py", "leave"))
 
 
@@ -45,6 +48,7 @@ EXIT = raised("SystemExit: 1", ("/job/train.py", "leave"))
         raised("nvidia_resiliency_ext.inprocess.exception.RankShouldRestart"),
         raised("horovod.common.exceptions.HostsUpdatedInterrupt"),
         raised("asyncio.exceptions.CancelledError"),
+        raised("RuntimeError: MPI_Allreduce failed: MPI_ERR_PROC_FAILED: Process Failure"),
         raised("ray.exceptions.GetTimeoutError: Get timed out: some object(s) not ready."),
         raised("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."),
         raised("ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task."),
@@ -77,12 +81,14 @@ def test_what_may_have_begun_it_names_its_rank(tmp_path, text):
     assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=text))) == (2,)
 
 
-@pytest.mark.parametrize("text", [GONE, PIPE, EXIT])
+@pytest.mark.parametrize("text", [GONE, PIPE, CLOSED_PIPE, EXIT])
 @pytest.mark.parametrize(
     "ending",
     [
         "".join(CLOSED.format(pid) for pid in (6202, 6203)) + FAILED.format(-6, 0, 6200),
         "slurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2026-06-26T05:20:00 DUE TO TIME LIMIT ***\nsrun: error: n1: tasks 0-3: Terminated\n",
+        "".join(f"{n}: [rank{n}]: step 1\n" for n in range(3))
+        + "slurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2026-06-26T05:20:00 DUE TO TIME LIMIT ***\nsrun: error: n1: task 2: Exited with exit code 1\n",
     ],
 )
 def test_what_sigterm_leaves_behind_names_nobody(tmp_path, text, ending):

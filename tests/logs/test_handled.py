@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hangview.incident import Kind
@@ -124,3 +126,53 @@ def test_who_wrote_a_line():
     assert [logger(line) for line in lines] == ["reader", "a.reader", "reader", "reader"]
     assert logger("step 300 done") == ""
     assert (handled(""), succeeded("", "")) == ("", False)
+
+
+# -- printed by the program itself ---------------------------------------------------------------------------------------
+
+TRIED = LOGGED.replace("in read", "in try_flash").replace("OSError: shard_17", "ImportError: libcudart.so.11.0")
+ORDINARY = "model has 7.1e9 parameters\nusing bf16\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "leads"),
+    [
+        (TRIED + ORDINARY, ()),
+        (TRIED, (2,)),  # nothing shows that it went on
+        (TRIED + "Training failed, exiting\n\nwandb: run at https://x\n", (2,)),
+        (LOGGED + ORDINARY, (2,)),
+        ("no checkpoint, starting from scratch\n" + LOGGED + ORDINARY, ()),
+        ("could not read it, using the slow one\n" + LOGGED + ORDINARY, ()),
+        ("could not read it, using the slow one\n" + LOGGED, (2,)),
+        ("starting from scratch failed, giving up\n" + LOGGED + ORDINARY, (2,)),
+        ("no checkpoint, starting from scratch\n" + UNCAUGHT + ORDINARY, (2,)),
+        # The words are of a line of the message.
+        (TRIED.replace("ImportError: libcudart.so.11.0", "RuntimeError: build of the kernel") + ORDINARY, (2,)),
+    ],
+)
+def test_what_says_to_be_a_try_was_caught_where_ordinary_lines_follow(tmp_path, text, leads):
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=text, rank_3_log=""))) == leads
+    told = read_text(tmp_path, rank_2_log=text)
+    assert look(*alike((0, 1), "all_reduce", 42), lost(2), lost(3), logs=told).leads == leads
+
+
+def test_in_a_console_such_lines_may_be_of_anybody(tmp_path):
+    labelled = "".join(f"[default2]:{line}\n" for line in TRIED.splitlines())
+    first = "[default0]:[rank0]:[W626 05:10:00.000000001 socket.cpp:1] hello\n"
+    assert [end.rank for end in read_text(tmp_path, job_log=WAITS + first + labelled + ORDINARY).ends] == [2]
+
+
+def test_a_warning_in_front_of_a_traceback_may_say_what_is_used_instead(tmp_path):
+    before = "/opt/x.py:12: UserWarning: could not load the fast tokenizer, using the slow one\n"
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=before + LOGGED, rank_3_log=""))) == ()
+
+
+def test_a_logger_s_line_of_json_says_the_same(tmp_path):
+    def line(message: str) -> str:
+        return json.dumps({"level": "WARNING", "logger": "reader", "message": message, "exc_info": LOGGED}) + "\n"
+
+    handled_ = line("read of shard_17 failed, retrying")
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=handled_, rank_3_log=""))) == ()
+    assert leads_of(
+        conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=line("read of shard_17 failed"), rank_3_log=""))
+    ) == (2,)

@@ -225,6 +225,35 @@ def test_an_exit_code_of_deepspeed_and_what_it_saw_after_the_time_outs_tell_noth
     assert [(one.kind, one.ranks) for one in found] == [(Kind.NOT_COMPLETED, ())]
 
 
+HYDRA = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK {} PID 41237 RUNNING AT gpu-03\n=   KILL{} SIGNAL: {} (x)\n"
+
+
+@pytest.mark.parametrize("ed", ["", "ED BY"])
+def test_hydra_tells_of_a_signal_in_two_lines(tmp_path, ed):
+    tags = "".join(f"[{rank}] [rank{rank}]: step 1\n" for rank in range(4)) + caught(0, 42)
+    [end] = read_text(tmp_path, job_log=tags + HYDRA.format(2, ed, 9)).ends
+    assert (end.rank, end.code, end.kind, end.follower) == (2, -9, EndKind.SIGNAL, True)  # below a time-out
+    [end] = read_text(tmp_path, job_log=HYDRA.format(2, ed, 9) + tags).ends
+    assert (end.rank, end.host, end.follower) == (2, "gpu-03", False)
+    assert read_text(tmp_path, job_log=HYDRA.format(2, ed, 9)).ends == ()  # no line shows that its numbers are ranks
+
+
+OLD_WATCHDOG = "{}[E ProcessGroupNCCL.cpp:475] [Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=841, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600123 milliseconds before timing out.\n"
+UNLABELLED = ("Traceback (most recent call last):", '  File "/job/a.py", line 3, in f', "ValueError: bad")
+
+
+@pytest.mark.parametrize("front", ["{}: ", "[1,{}]<stderr>:", "[{}] "])
+def test_tags_are_ranks_where_three_processes_call_themselves_so(tmp_path, front):
+    def waited(*pairs: tuple[int, int]) -> str:
+        whole = "-" * 300 + "\n"  # no copy of a screen: nothing in it is wrapped
+        return whole + "".join(OLD_WATCHDOG.format(front.format(tag), number) for tag, number in pairs)
+
+    raised = "".join(f"{front.format(2)}{line}\n" for line in UNLABELLED)
+    assert leads_of(conclude(read_text(tmp_path, job_log=waited((0, 0), (1, 1), (3, 3)) + raised))) == (2,)
+    assert leads_of(conclude(read_text(tmp_path, job_log=waited((0, 0), (1, 1)) + raised))) == ()
+    assert leads_of(conclude(read_text(tmp_path, job_log=waited((0, 0), (1, 1), (3, 3), (4, 0)) + raised))) == ()
+
+
 def test_a_task_is_no_rank_where_it_is_a_node(tmp_path):
     text = "".join(
         f"{node}: [rank{node * 8 + local}]:[W626 05:14:36.393067540 socket.cpp:1] x\n" for node in (0, 1) for local in (0, 3)
@@ -238,7 +267,7 @@ def test_a_task_is_no_rank_where_it_is_a_node(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        "May 12 17:40:02 kiln-04 kernel: Memory cgroup out of memory: Killed process 41877 (python) total-vm:412733408kB, anon-rss:1kB",
+        "May 12 17:40:02 flint kernel: Memory cgroup out of memory: Killed process 41877 (python) total-vm:412733408kB, anon-rss:1kB",
         "[12345.678] Out of memory: Killed process 41877 (python) total-vm:4kB",
         "[12345.678] Out of memory: Kill process 41877 (python) score 981 or sacrifice child",
     ],
@@ -250,6 +279,34 @@ def test_the_kernel_and_the_launcher_by_pid(tmp_path, line):
     alone = read_text(tmp_path, kern_log=line + "\n")
     assert alone.ends == ()
     assert alone.unplaced_ends[0].pid == 41877
+
+
+@pytest.mark.parametrize(("host", "kind"), [("kiln-04", EndKind.SIGNAL), ("flint", EndKind.OOM_KILLER)])
+def test_a_kernel_line_is_of_no_process_of_another_host(tmp_path, host, kind):
+    line = f"May 12 17:40:02 {host} kernel: Memory cgroup out of memory: Killed process 143 (python) total-vm:1kB\n"
+    init = "[rank2]: flint:143:160 [2] NCCL INFO comm 0x55 rank 2 nranks 4 cudaDev 2 busId 1 commId 0x1 - Init COMPLETE\n"
+    named = [end.rank for end in read_text(tmp_path, kern_log=line, job_log=init).ends]
+    assert named == ([2] if host == "flint" else [])
+    [end] = read_text(tmp_path, kern_log=line, job_log=summary((3, 3, -9, 143))).ends
+    assert end.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("code", "host", "ranks"), [(79, "flint", [2]), (48, "flint", [2]), (79, "kiln-04", []), (45, "flint", [])]
+)
+def test_what_the_driver_reports_of_a_device_is_of_the_process_that_had_it(tmp_path, code, host, ranks):
+    line = f"Jun 26 05:04:36 {host} kernel: [884.1] NVRM: Xid (PCI:0000:c1:00): {code}, pid=143, name=python, GPU has fallen off the bus.\n"
+    init = "[rank2]: flint:143:160 [2] NCCL INFO comm 0x55 rank 2 nranks 4 cudaDev 2 busId 1 commId 0x1 - Init COMPLETE\n"
+    ends = read_text(tmp_path, kern_log=line, job_log=init).ends
+    assert [(end.rank, end.kind, end.follower) for end in ends] == [(rank, EndKind.DEVICE, False) for rank in ranks]
+    assert {end.by for end in ends} <= {"by the kernel's log"}
+
+
+def test_a_signal_that_open_mpi_handled(tmp_path):
+    text = "step 1\n[gpu-03:17074] *** Process received signal ***\n[gpu-03:17074] Signal: {} (11)\n[gpu-03:17074] [ 0] /lib/x.so(+0x1)[0x7f]\n"
+    [end] = read_text(tmp_path, rank_2_log=text.format("Segmentation fault")).ends
+    assert (end.rank, end.kind, end.follower) == (2, EndKind.FATAL, False)
+    assert read_text(tmp_path, rank_2_log=text.format("Aborted")).ends == ()
 
 
 def test_sigkill_without_the_kernel_is_not_out_of_memory(tmp_path):

@@ -69,7 +69,8 @@ def test_messages_that_share_a_line_are_told_apart(parts):
     st.sampled_from(
         [
             ("[default3]:", Who(local=3)), ("[trainer12]:", Who(local=12)), (" 7: ", Who(task=7)), ("12: ", Who(task=12)),
-            ("[1,9]<stderr>:", Who(task=9)), ("(RayTrainWorker pid=4410, ip=10.0.0.7) ", Who(pid=4410, host="10.0.0.7")),
+            ("[1,9]<stderr>:", Who(task=9)), ("[1,mpirank:9,algo-1]<stderr>:", Who(task=9)), ("[2] ", Who(task=2)),
+            ("(RayTrainWorker pid=4410, ip=10.0.0.7) ", Who(pid=4410, host="10.0.0.7")),
             ("(Worker_TP3 pid=77) ", Who(pid=77)), ("2026-11-29T14:02:40.123456Z ", Who()), ("2026-11-29T14:02:40Z stderr F ", Who()),
             ("node17: ", Who(host="node17")), ("slurm0-a3-8: ", Who(host="slurm0-a3-8")), ("trainer-1  | ", Who()),
             ("[2025-02-07 01:19:40 TP0] ", Who()), ("[80746] ", Who()), ("18:11:06.680 ", Who()), ("> ", Who()), ("", Who()),
@@ -104,6 +105,44 @@ def test_a_prefix_and_a_traceback_label_name_the_rank():
     piece = one('[default3]:[rank11]:   File "/srv/job/pp.py", line 402, in forward_stage')
     assert piece.text == '  File "/srv/job/pp.py", line 402, in forward_stage'
     assert (piece.who.rank, piece.who.local) == (11, 3)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        *("llm-worker-2 pytorch ", '2026-06-26T05:14:36Z {container="pytorch", pod="llm-worker-2"} ', "    13\t", "gpu-beta: "),
+        "2026-06-26T05:14:48.123000+00:00 pytorch-training-2026/algo-1-1782450876 ", "nid003401.hsn.cm.example 2: ",
+        "[2026-06-26T05:14:36.106313Z] fa88a9df || [rank=2] ", "dinov2.cn-d004.nolog [stderr] ",
+        "(worker1, rank=1, pid=221, ip=10.0.0.1) ", "[rank 1] ", "[1,mpirank:2,algo-1]<stderr>:", "[2] ",
+    ],
+)  # fmt: skip
+def test_the_label_of_a_traceback_is_found_behind_any_front(front):
+    piece = one(f'{front}[rank2]:   File "/srv/job/pp.py", line 402, in forward_stage')
+    assert (piece.text, piece.who.rank) == ('  File "/srv/job/pp.py", line 402, in forward_stage', 2)
+
+
+def test_a_line_of_one_rank_may_speak_of_another():
+    assert one("[rank0]: saw [rank2]: OSError").who.rank == 0
+    assert one("rank 0: saw [rank2]: OSError").who.rank == 0
+    assert one("as in worker[rank2]: OSError").who.rank is None
+    assert one("peer [rank2]: is late").who.rank is None
+
+
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        (r'{"log": "[rank2]: ValueError: x\n", "stream": "stderr", "time": "2026-06-26T05:14:36.000000003Z"}', ["2026-06-26T05:14:36.000000003Z [rank2]: ValueError: x"]),
+        ('{"labels": {"pod": "w-2"}, "line": "step 1", "timestamp": "1782"}', ["step 1"]),
+        (r'{"severity": "ERROR", "textPayload": "a\nb"}', ["a", "b"]),
+        (r'{"level": "ERROR", "message": "step failed", "exc_info": "Traceback (most recent call last):\nKeyError: 1"}', ["ERROR log: step failed", "Traceback (most recent call last):", "KeyError: 1"]),
+        (r'{"levelname": "info", "name": "train", "msg": "step 1", "asctime": "2026-06-26 05:04:30,100"}', ["2026-06-26 05:04:30,100 INFO train: step 1"]),
+        (r'{"level": "ERROR", "message": "[rank2]: ValueError: x"}', ["[rank2]: ValueError: x"]),
+        *((text, [text]) for text in ('{"loss": 0.5}', '{"log": 3}', '{"log": "cut', '{"a": [}', "{'log': 'x'}")),
+        (r'{"log": "\ud800"}', ["?"]),
+    ],
+)  # fmt: skip
+def test_of_a_line_of_json_the_message_is_read(line, texts):
+    assert clean(line.encode()) == texts
 
 
 def test_the_local_rank_of_tee_is_no_world_rank():
@@ -208,3 +247,9 @@ def test_a_line_without_end_is_read_in_parts(tmp_path: Path):
     assert sum(len(line.data) for line in found) == 3_500_000
     assert {line.number for line in found} == {1}
     assert max(len(line.data) for line in found) <= 2 << 20
+
+
+def test_a_box_is_not_taken_for_a_wrapped_text():
+    box = ["╭" + "─" * 78 + "╮", *["│" + " " * 78 + "│"] * 3, "╰" + "─" * 78 + "╯", "KeyError: 'a'"]
+    lines = [(RawLine(number, 0, b""), text) for number, text in enumerate(box)]
+    assert [text for _, text in unwrap(lines, 80)] == box

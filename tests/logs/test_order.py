@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from hangview.incident import Kind, Role
 from hangview.logs import conclude, leads_of
 from hangview.logs.evidence import EndKind
 from tests.engine.support import alike, look, lost
@@ -96,3 +97,20 @@ def test_the_summaries_of_two_agents_are_of_two_clocks(tmp_path):
     """The second node's clock is ahead: its rank 2 was killed first, and rank 0 aborted for the lost connection."""
     console = summary(("05:14:38", 0, -6)) + summary(("05:15:08", 2, -9))
     assert leads_of(conclude(read_text(tmp_path, console_log=console))) == (2,)
+
+
+def at(clock: str, rank: int, last: str) -> str:
+    """A traceback behind the times that a container's log has."""
+    lines = ["Traceback (most recent call last):", '  File "/job/train.py", line 64, in <module>', last]
+    return "".join(f"2026-06-26T{clock}.000000001 [rank{rank}]: {line}\n" for line in lines)
+
+
+def test_an_error_of_a_cleanup_is_a_note_beside_the_end_that_others_waited_for(tmp_path):
+    first = at("05:04:30", 3, "ValueError: bad sample")
+    late = at("05:14:50", 2, "AttributeError: 'NoneType' object has no attribute 'close'")
+    found = conclude(read_text(tmp_path, job_log=WAITED, rank_2_log=late, rank_3_log=first))
+    assert leads_of(found) == (3,)
+    assert [(one.kind, one.ranks) for one in found if one.role is Role.NOTE] == [(Kind.PROCESS_ENDED, (2,))]
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITED, rank_2_log=late, rank_3_log=""))) == (2,)
+    before = at("05:10:00", 2, "AttributeError: 'NoneType' object has no attribute 'close'")
+    assert leads_of(conclude(read_text(tmp_path, job_log=WAITED, rank_2_log=before, rank_3_log=first))) == (2, 3)

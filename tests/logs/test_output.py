@@ -75,6 +75,21 @@ def test_steps_of_other_ranks_say_nothing_of_this_one(tmp_path):
     text = "".join(f"[rank3]: {line}\n" for line in RAISED.splitlines())
     [end] = read_text(tmp_path, job_log=text + others).ends
     assert (end.rank, end.lived) == (3, "")
+    first = "[rank1]: step 4\n"
+    [end] = read_text(tmp_path, job_log=first + text + others).ends  # by some micro-batches it may be ahead
+    assert (end.rank, end.lived) == (3, "")
+
+
+def test_steps_of_another_rank_that_go_far_on_show_that_one_was_caught_further_in(tmp_path):
+    def text(first: str) -> str:
+        lines = RAISED.replace("in read", f"in {first}").splitlines()
+        raised = "".join(f"[rank3]: {line}\n" for line in lines)
+        return "[rank1]: step 4\n" + raised + "".join(f"[rank1]: step {n}\n" for n in range(5, 85))
+
+    [handled] = read_text(tmp_path, job_log=text("fetch")).handled
+    assert (handled.rank, handled.lived) == (3, "another rank's steps up to 84 follow it")
+    [end] = read_text(tmp_path, job_log=text("<module>")).ends  # which nobody caught
+    assert (end.rank, end.lived) == (3, "")
 
 
 def test_a_process_that_is_killed_after_an_exception_was_handled_ended_by_the_signal(tmp_path):

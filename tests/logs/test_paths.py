@@ -1,12 +1,14 @@
 """Whose a log is, by its name: world ranks, and numbers that count within a node or a group."""
 
+# ruff: noqa: E501 - log lines are quoted whole
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 
-from hangview.logs import LogFile, conclude, leads_of
+from hangview.logs import LogFile, conclude, leads_of, read_logs
 from hangview.logs.paths import told_by_path
 from tests.engine.support import Pg, alike, look, lost
 from tests.logs.support import caught, read_text
@@ -128,3 +130,90 @@ def test_beside_a_process_of_unknown_rank_that_ended_nobody_says_that_no_rank_is
     assert not any("no rank is missing" in one.summary for one in found)
     lora = conclude(read_text(tmp_path, job_log=waited, sft_lora_rank16_log=RAISED))
     assert leads_of(lora) == ()
+
+
+# -- a file of a node whose name holds the number of the node --------------------------------------------------------------
+
+OLD = "[E ProcessGroupNCCL.cpp:475] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=841, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600123 milliseconds before timing out.\n"
+AGENT = "[2024-06-26 05:14:40,345] torch.distributed.elastic.multiprocessing.api: "
+SENT = AGENT + "[WARNING] Sending process {} closing signal SIGTERM\n"
+FAILED = AGENT + "[ERROR] failed (exitcode: 1) local_rank: {} (pid: {}) of binary: /usr/bin/python\n"
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        FAILED.format(2, 8003),
+        SENT.format(8001) + FAILED.format(0, 8003),
+        SENT.format(8001) + SENT.format(8002),
+        OLD.format(4) + OLD.format(5),
+    ],
+)
+def test_a_file_of_several_processes_is_not_of_the_rank_in_its_name(tmp_path, launcher):
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log=caught(0, 42), rank_1_log=RAISED + launcher))) == ()
+
+
+@pytest.mark.parametrize(
+    "launcher", [FAILED.format(0, 8003), FAILED.format(0, 8003) * 2 + FAILED.format(0, 8005), OLD.format(1)]
+)
+def test_a_launcher_of_one_process_is_of_its_rank(tmp_path, launcher):
+    assert 1 in {end.rank for end in read_text(tmp_path, rank_0_log=caught(0, 42), rank_1_log=RAISED + launcher).ends}
+
+
+def test_what_other_ranks_print_behind_a_traceback_in_a_node_s_file_is_not_of_its_process(tmp_path):
+    labelled = "".join(f"[rank2]: {line}\n" for line in RAISED.splitlines())
+    text = "[rank3]: hello\n" + labelled + "".join(f"step {n}\n" for n in range(40))
+    assert [end.went_on for end in read_text(tmp_path, rank_1_log=text).ends] == [False]
+
+
+def test_labels_of_local_ranks_of_another_console_are_of_another_node(tmp_path):
+    first = "".join(f"[default{n}]:{caught(n, 42)}" for n in (0, 1, 3)) + "[default2]:step 1\n"
+    raised = "".join(f"[default2]:{line}\n" for line in RAISED.splitlines())
+    assert leads_of(conclude(read_text(tmp_path, a_log=first, b_log=raised))) == ()
+    assert leads_of(conclude(read_text(tmp_path, a_log=first.replace("[default2]:step 1\n", ""), b_log=raised))) == (2,)
+
+
+def test_a_number_that_lines_call_a_rank_beside_torch_s_label_is_a_node(tmp_path):
+    head = "[rank 1] [rank{0}]:[E ProcessGroupNCCL.cpp:523] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=841, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600123 milliseconds before timing out.\n"
+    raised = "".join(f"[rank 1] {line}\n" for line in RAISED.splitlines())
+    told = read_text(tmp_path, job_log=head.format(4) + head.format(5) + raised)
+    assert (told.ranks, [end.rank for end in told.ends]) == ((4, 5), [])
+    assert [end.rank for end in read_text(tmp_path, job_log=caught(0, 42) + raised).ends] == [1]
+
+
+# -- numbers in names that lines show to be ranks --------------------------------------------------------------------------
+
+
+def named(folder: Path, name: str, texts: dict[int, str]) -> list[int]:
+    """The ranks of the ends in logs of this name, which takes a number."""
+    files = []
+    for number, text in texts.items():
+        path = folder / name.format(number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        files.append(LogFile(number, path, name.format(number)))
+    return [end.rank for end in read_logs(files).ends]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["slurm-7719_{}.out", "worker-{}.log", "llm-worker-{}/pytorch/0.log", "r{}/train.log", "err.{}", "log-acct_7719_{}_0.out"],
+)
+def test_a_number_in_a_name_is_the_rank_where_lines_of_two_files_show_it(tmp_path, name):
+    waited = {rank: caught(rank, 42) for rank in (0, 1)}
+    assert named(tmp_path / "a", name, {**waited, 2: RAISED, 3: ""}) == [2]
+    assert named(tmp_path / "b", name, {0: caught(0, 42), 1: "", 2: RAISED}) == []  # 0 is the number of a first node, too
+    assert named(tmp_path / "c", name, {**waited, 2: RAISED, 3: caught(7, 42)}) == []
+    assert named(tmp_path / "d", name, {0: caught(0, 42), 1: caught(1, 42) + caught(4, 42), 3: caught(3, 42), 2: RAISED}) == []
+
+
+def test_numbers_in_a_group_show_it_where_three_agree(tmp_path):
+    old = {rank: OLD.format(rank) for rank in (0, 1, 3)}
+    assert named(tmp_path / "a", "std_log_process_{}.txt", {**old, 2: RAISED}) == [2]
+    assert named(tmp_path / "b", "std_log_process_{}.txt", {0: old[0], 1: old[1], 2: RAISED}) == []
+    assert named(tmp_path / "c", "std_log_process_{}.txt", {**old, 4: OLD.format(0), 2: RAISED}) == []
+
+
+def test_two_numbers_that_fit_leave_it_open(tmp_path):
+    logs = {f"n{rank}__w{rank}_log": caught(rank, 42) for rank in (0, 1)}
+    assert read_text(tmp_path, **logs, n2__w2_log=RAISED).ends == ()

@@ -199,3 +199,27 @@ def test_by_logs_alone_it_is_a_line(tmp_path):
     found = conclude(read_text(tmp_path, job_log="".join(caught(n, 42) for n in range(3)) + LEFT.format(3, NEWER)))
     assert leads_of(found) == ()
     assert any("rank 3 left its program" in line.text for line in found[0].evidence)
+
+
+# -- srun, which prints no time ------------------------------------------------------------------------------------------
+
+WAITED = "".join(caught(n, 42) for n in range(2))
+STEPS = "".join(f"{n}: [rank{n}]: step 41\n" for n in range(4))
+
+
+def srun(tasks: str, what: str) -> str:
+    return f"srun: error: gpu-b: tasks {tasks}: {what}\n"
+
+
+def test_whom_srun_ended_below_the_time_outs_had_lived_until_then(tmp_path):
+    killed = srun("2-3", "Killed")
+    assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + WAITED + srun("0-1", "Aborted") + killed))) == ()
+    assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + killed + WAITED))) == (2, 3)
+    # Of another file the order is not known.
+    assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + killed, job_log=WAITED))) == (2, 3)
+
+
+def test_an_exit_code_is_named_only_where_nobody_else_may_be_waited_for(tmp_path):
+    left = srun("3", "Exited with exit code 1")
+    assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + WAITED + left))) == ()
+    assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + WAITED + caught(2, 42) + left))) == (3,)

@@ -69,6 +69,17 @@ def test_odd_files_say_nothing(tmp_path, data):
     assert evidence.logs[0].problem is None
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_log_in_utf_16_is_read(tmp_path, encoding):
+    text = "\ufeffstep 1\r\n" + "".join(caught(rank, 42).replace("\n", "\r\n") for rank in range(2))
+    data = text.encode(encoding)
+    evidence = read_text(tmp_path, job_log=data)
+    assert [row.rank for row in evidence.groups] == [0, 1]
+    assert evidence.logs[0].notes == ("UTF-16",)
+    line = evidence.groups[0].line
+    assert data[line.offset :].decode(encoding).startswith("[rank0]:[E626")
+
+
 TEXTS = [
     path.path.read_bytes()
     for name in ("restart-2.12", "tee-2.9", "ray-2.6", "two-groups-2.7")

@@ -81,7 +81,8 @@ def test_what_half_of_the_ranks_raise_while_another_says_nothing_names_nobody(tm
 
 @pytest.mark.parametrize("text", [BOOM, ENGINE, DEVICE])
 def test_where_one_alone_raises_it_or_nobody_is_silent_it_names_who_raised(tmp_path, text):
-    assert leads_of(conclude(read_text(tmp_path, rank_0_log="", rank_1_log=text))) == (1,)  # half of two ranks, and one alone
+    alone = leads_of(conclude(read_text(tmp_path, rank_0_log="", rank_1_log=text)))  # half of two ranks, and one alone
+    assert alone == ((1,) if text is DEVICE else ())  # what the others say tells of other processes, and nobody waits
     assert leads_of(conclude(read_text(tmp_path, job_log=caught(0, 42) + caught(1, 42), rank_2_log=text, rank_3_log=""))) == (
         2,
     )
@@ -286,3 +287,117 @@ def test_it_names_nobody_where_another_rank_is_silent_or_the_frames_are_of_commu
     assert leads_of(conclude(silent)) == ()
     saved = raised("TimeoutError", (DIST + "checkpoint/state_dict_saver.py", "result", "self.future.result()"), FUTURE)
     assert leads_of(conclude(read_text(tmp_path, job_log=ALL_OTHERS, rank_2_log=saved, rank_3_log=""))) == ()
+
+
+# -- one rank alone, and nobody waits --------------------------------------------------------------------------------------
+
+ALL_REDUCE = (DIST + "distributed_c10d.py", "all_reduce", "work = group.allreduce([tensor], opts)")
+ALARM = ("/job/train.py", "on_alarm", 'raise StepTimeout("step 841")')
+MAY_HAVE_WAITED = {
+    "a driver's call": raised("TimeoutError: RPC call to execute_model timed out", ("/job/serve.py", "step", "raise TimeoutError(")),
+    "zmq": raised("zmq.error.Again: Resource temporarily unavailable", ("/job/serve.py", "step", "self.socket.recv()")),
+    "a queue": raised("_queue.Empty", ("/job/serve.py", "step", "self.out.get(timeout=600)")),
+    "gRPC": raised(
+        "RuntimeError: <_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.DEADLINE_EXCEEDED\n>",
+        ("/job/serve.py", "step", "stub.step(request)"),
+    ),
+    "the second line": raised("RuntimeError: step failed\nworker 3 did not respond", WAIT),
+    "C++": "terminate called after throwing an instance of 'std::runtime_error'\n  what():  peer 3 timed out\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MAY_HAVE_WAITED.values(), ids=MAY_HAVE_WAITED)
+def test_who_may_have_waited_is_named_only_where_others_wait(tmp_path, text):
+    [found] = conclude(read_text(tmp_path, rank_0_log="step 1\n", rank_1_log=text, rank_2_log="step 1\n"))
+    assert (found.kind, found.ranks, found.others) == (Kind.NOT_OBSERVED, (0, 2), (1,))
+    assert any("no log shows that anybody waits for it" in step for step in found.steps)
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log=caught(0, 42), rank_1_log=text))) == (1,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        raised("ValueError: connection table is empty", ("/job/data.py", "load", "raise ValueError(text)")),
+        raised("OSError: [Errno 28] No space left on device: '/scratch/peer.bin'", READ),
+        raised("RuntimeError: DataLoader timed out after 60 seconds", (READ[0].replace("/job", "/opt/torch/utils/data"), *READ[1:])),
+        raised("RuntimeError: Caught TimeoutError in DataLoader worker process 0.", READ),
+        raised("TimeoutError: The read operation timed out", READ, ("/opt/env/site-packages/urllib3/response.py", "read", "x")),
+    ],
+)  # fmt: skip
+def test_an_error_that_is_shown_to_be_of_the_rank_itself_names_it_whatever_its_words(tmp_path, text):
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log="step 1\n", rank_1_log=text))) == (1,)
+
+
+HCCL = "RuntimeError: OPS function error: HcclAllreduce, error code is 6\nEI0006: Getting socket times out. Remote Rank did not send"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [raised(HCCL, ALL_REDUCE), raised("job.StepTimeout: step 841", ALL_REDUCE, ALARM)],
+    ids=["the library", "an alarm of the program"],
+)
+def test_what_was_raised_inside_a_call_shows_that_its_rank_stood_there(tmp_path, text):
+    told = read_text(tmp_path, rank_1_log=text)
+    assert [(end.follower, end.why_follower) for end in told.ends] == [
+        (True, "it was raised inside a call, in which the rank stood until then")
+    ]
+    assert leads_of(conclude(told)) == ()
+    assert look(*alike((0,), "all_reduce", 42), lost(1), lost(2), logs=told).leads == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        raised("torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:317, invalid usage", ALL_REDUCE),
+        raised("RuntimeError: Tensors must be contiguous", ALL_REDUCE),
+        raised(
+            "job.NotSent: peer of this process",
+            (DIST + "distributed_c10d.py", "all_gather_object", "x"),
+            ("/job/a.py", "__getstate__", "raise NotSent(self)"),
+        ),
+        raised("ValueError: bad op", (ALL_REDUCE[0], "_check", "raise ValueError(text)")),
+    ],
+)
+def test_what_a_call_refuses_names_who_asked(tmp_path, text):
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log=caught(0, 42), rank_1_log=text))) == (1,)
+
+
+GATHERED = {
+    "accelerate": "accelerate.utils.operations.DistributedOperationException: Cannot apply desired operation due to shape mismatches. "
+    "All shapes across devices must be valid.\n\nInput shapes:\n  - Process 0: [2, 350]\n  - Process 1: [2, 512]",
+    "DDP": "RuntimeError: DDP expects same model across all ranks, but Rank {rank} has 212 params, while rank 2 has 210 params.",
+    "of a type of one's own": "ValueError: inconsistent values across ranks: [1, 2]",
+}
+
+
+@pytest.mark.parametrize("last", GATHERED.values(), ids=GATHERED)
+def test_what_every_rank_raises_of_what_was_gathered_from_all_names_nobody(tmp_path, last):
+    text = raised(last, ("/job/a.py", "f", "raise Different(text)"))
+    logs = {f"rank_{rank}_log": text.replace("{rank}", str(rank)) for rank in (0, 1, 2)}
+    [found] = conclude(read_text(tmp_path, **logs))
+    assert (found.kind, found.ranks, found.others) == (Kind.NOT_OBSERVED, (), (0, 1, 2))
+    assert leads_of(conclude(read_text(tmp_path, **logs, rank_3_log=""))) == ()
+    other = raised("ValueError: shard 3", READ)
+    assert leads_of(conclude(read_text(tmp_path, **logs, rank_3_log=other))) != ()
+
+
+SITE = "/opt/env/lib/python3.11/site-packages/"
+RESET = "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
+
+
+@pytest.mark.parametrize(
+    ("frames", "leads"),
+    [
+        ((READ, (SITE + "requests/adapters.py", "send", "raise ConnectionError(err)")), (1,)),
+        ((READ, (SITE + "botocore/httpsession.py", "send", "raise ConnectionClosedError(")), (1,)),
+        ((READ,), ()),
+        # The rendezvous of a launcher, and what reports to a service.
+        ((READ, (DIST + "elastic/rendezvous/etcd.py", "get", "x"), (SITE + "urllib3/connectionpool.py", "urlopen", "x")), ()),
+        ((READ, (SITE + "wandb/sdk/api.py", "send", "x"), (SITE + "requests/adapters.py", "send", "raise x")), ()),
+    ],
+)
+def test_a_connection_to_a_service_is_of_the_rank_that_reads(tmp_path, frames, leads):
+    text = raised(RESET, *frames)
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log=caught(0, 42), rank_1_log=text))) == leads
+    told = read_text(tmp_path, rank_1_log=text)
+    assert look(*alike((0,), "all_reduce", 42), lost(1), logs=told).leads == leads

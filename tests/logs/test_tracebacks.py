@@ -227,3 +227,51 @@ def test_the_rank_of_an_outside_stack_by_its_pid(tmp_path):
     ray = "(RayTrainWorker pid=4417, ip=10.0.0.9) [rank6]:[W402 10:20:31.187157275 socket.cpp:1] Warning: x\n"
     evidence = read_text(tmp_path, driver_log=ray, spy_txt=PY_SPY)
     assert {(stack.rank, stack.thread) for stack in evidence.stacks} == {(6, "MainThread"), (6, "pin_memory")}
+
+
+@pytest.mark.parametrize(
+    "last", ["grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC", "job.errors.corrupt_sample: shard 3"]
+)
+def test_types_that_do_not_start_with_a_capital(tmp_path, last):
+    [end] = read_text(tmp_path, rank_3_log=LOADER.replace("ValueError: shard_3.bin: checksum differs", last)).ends
+    assert end.type == last.partition(":")[0]
+    [end] = read_text(tmp_path, rank_3_log=IN_COLLECTIVE.format("job.reader: shard 3 is late\nValueError: x")).ends
+    assert end.type == "ValueError"  # a logger's line among those of a traceback
+
+
+GROUP = """  + Exception Group Traceback (most recent call last):
+  |   File "/srv/job/fit.py", line 212, in <module>
+  |     asyncio.run(main())
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/srv/job/reader.py", line 88, in load_batch
+    |     meta = self.index[name]
+    | KeyError: 'shard-00412'
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "/srv/job/reader.py", line 90, in other
+    |     raise ValueError(x)
+    | ValueError: x
+    +------------------------------------
+"""
+BOX = """╭───────────────────── Traceback (most recent call last) ──────────────────────╮
+│ /srv/job/fit.py:212 in <module>                                              │
+│                                                                              │
+│ ❱ 212 main()                                                                 │
+│                                                                              │
+│ /srv/job/reader.py:88 in load_batch                                          │
+│ ❱  88 {0:<71}│
+╰──────────────────────────────────────────────────────────────────────────────╯
+KeyError: 'shard-00412'
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [GROUP, label(GROUP, "[rank3]: "), BOX.format("meta = self.index[name]"), BOX.format("raise KeyError(name)")]
+)
+def test_a_group_of_exceptions_and_a_box_of_rich(tmp_path, text):
+    [end] = read_text(tmp_path, rank_3_log="step 1\n" + text).ends
+    assert (end.rank, end.type, end.message) == (3, "KeyError", "'shard-00412'")
+    assert [frame.name for frame in end.frames] == ["load_batch", "<module>"]
+    assert end.where == "load_batch (/srv/job/reader.py:88)"

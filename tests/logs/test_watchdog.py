@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.logs.evidence import StatusFrom
+from hangview.logs.evidence import EndKind, StatusFrom
 from tests.logs.support import caught, read_text, signalled
 
 if TYPE_CHECKING:
@@ -180,3 +180,36 @@ def test_a_dump_that_could_not_be_written(tmp_path):
 def test_the_time_is_as_printed_and_without_a_year(tmp_path):
     [row] = rows(tmp_path, caught(0, 5).replace("E626", "E1103"))
     assert row.at == "11-03 05:14:36"
+
+
+def test_the_monitor_of_2_5_and_newer_ends_its_process(tmp_path):
+    head = "[rank1]:[{}429 14:03:49.385461578 ProcessGroupNCCL.cpp:1554] [PG ID 0 PG GUID 0(default_pg) Rank 1] "
+    text = (
+        head.format("F")
+        + "[PG ID 0 PG GUID 0(default_pg) Rank 1] Terminating the process after attempting to dump debug info, due to {}.\n"
+    )
+    [end] = read_text(tmp_path, job_log=text.format("ProcessGroupNCCL watchdog hang")).ends
+    assert (end.rank, end.kind, end.follower) == (1, EndKind.HEARTBEAT, True)
+    assert read_text(tmp_path, job_log=text.format("collective timeout or exception")).ends == ()
+
+
+def test_the_watchdog_of_torch_npu(tmp_path):
+    text = (
+        "[rank1]:[E324 13:00:25.428029551 compiler_depend.ts:574] [Rank 1] Watchdog caught collective operation timeout: "
+        "WorkHCCL(SeqNum=196, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=1800000) ran for 1800123 milliseconds before timing out.\n"
+    )
+    [row] = rows(tmp_path, text)
+    assert (row.rank, row.timed_out_seq, row.timed_out_op, row.timeout_ms) == (1, 196, "all_reduce", 1_800_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Memory access fault by GPU node-4 (Agent handle: 0x5581d0c3e2a0) on address 0x7f1c9c600000. Reason: Unknown.",
+        "HW Exception by GPU node-9 (Agent handle: 0x631351bb5a20) reason :GPU Hang",
+    ],
+)
+def test_rocm_s_runtime_ends_its_process_without_a_head(tmp_path, text):
+    [end] = read_text(tmp_path, rank_2_log=f"step 1\n{text}\n").ends
+    assert (end.rank, end.kind, end.follower) == (2, EndKind.DEVICE, False)
+    assert read_text(tmp_path, rank_2_log=f"step 1\nseen: {text}\n").ends == ()

@@ -29,6 +29,10 @@ _CORE = re.compile(r"core(\.[\w.-]*\d[\w.-]*)?|[\w.-]+\.core|vmcore[\w.-]*")
 _DEBUG_PAGE = re.compile(r"[a-z][a-z_]*_\d{8}_\d{6}\.txt")
 _LOG_END = re.compile(r"\.(log|out|err|stdout|stderr)([._-]?\d+)*(\.(gz|zst))?$")
 _LOG_NAME = re.compile(r"(stdout|stderr|dmesg|messages|syslog|kern|error\.json)([._-]?\d+)*")
+#: PBS and SGE: ``train.o7719``, ``train.e7719-3``; and ``out.7719``, ``err.2``.
+_LOG_OF_JOB = re.compile(r".+\.[oe]\d{2,}([._-]\d+)*|(out\.|err[._-]?)\d+")
+#: Lines of JSON, which may be data or a log: one that calls itself so.
+_JSON_LINES = re.compile(r"(.+)\.(?:jsonl|ndjson)")
 _LOGGISH = re.compile(r"(^|[^a-z])(logs?|stdout|stderr|output|console|std(out|err)?)([^a-z]|$)")
 
 #: Endings that people put on dumps; all of them may be there at once.
@@ -74,7 +78,9 @@ def kind_of(name: str) -> tuple[SourceKind, str | None]:
         return SourceKind.OTHER, "a core file by its name"
     if _DEBUG_PAGE.fullmatch(lower):
         return SourceKind.OTHER, "a page of the debug server, for people; not a dump"
-    if _LOG_END.search(lower) or _LOG_NAME.fullmatch(lower):
+    if _LOG_END.search(lower) or _LOG_NAME.fullmatch(lower) or _LOG_OF_JOB.fullmatch(lower):
+        return SourceKind.LOG, None
+    if (lines := _JSON_LINES.fullmatch(lower)) is not None and (_LOG_NAME.fullmatch(lines[1]) or _LOGGISH.search(lines[1])):
         return SourceKind.LOG, None
     ending = lower.rpartition(".")[2] if "." in lower else ""
     if ending in _BY_ENDING:

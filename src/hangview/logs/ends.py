@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Expired, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
-from hangview.logs.followers import DEVICE, NETWORK, OF_THE_LIBRARY, follows, in_communication, left_behind, outside_shown
+from hangview.logs.followers import (
+    DEVICE,
+    NETWORK,
+    OF_THE_LIBRARY,
+    follows,
+    gathered,
+    in_communication,
+    left_behind,
+    outside_shown,
+    tells_of_others,
+)
 from hangview.logs.launchers import SIGNALS
 from hangview.logs.resolve import Named
 from hangview.text import escape, name_ranks, shorten
@@ -33,6 +43,8 @@ _SAID = 300  #: characters of an exception's message that are kept
 _IN_COLLECTIVE = re.compile(
     r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives\w*|nn/functional|rendezvous|device_mesh)\.py$"
 )
+#: all_gather_object() and its like pack and unpack what a program defines.
+_OF_AN_OBJECT = re.compile(r"object|^__(?:getstate|setstate|reduce|reduce_ex|getnewargs|getnewargs_ex)__$")
 _NOT_OURS = re.compile(r"/site-packages/|/dist-packages/|/lib/python3|^<frozen|^<string>")
 
 
@@ -184,7 +196,7 @@ def _parts(event: Event, resolver: Resolver, quoted: Mapping[int, Named]) -> Ite
         named = resolver.of_local(event.local, event.line.source)
         yield named if named.rank is not None else resolver.of_pid(event.pid), event
     elif isinstance(event, KernelKill):
-        yield resolver.of_pid(event.pid), event
+        yield resolver.of_pid(event.pid, event.who.host), event
     elif isinstance(event, SummaryEntry):
         yield _summary_rank(event, resolver), event
     elif isinstance(event, TaskEnd):
@@ -225,7 +237,11 @@ def _gather(about: _Rank, event: Event, named: Named) -> None:
 
 def _from_outside(event: Event) -> bool:
     """Whether somebody ends processes of the job that run: a launcher, or a scheduler that cancels it."""
-    return isinstance(event, Closed) or (isinstance(event, TaskEnd) and event.after_cancel)
+    return isinstance(event, Closed) or _after_cancel(event)
+
+
+def _after_cancel(event: Event) -> bool:
+    return isinstance(event, TaskEnd) and event.after_cancel
 
 
 def _story(
@@ -253,9 +269,9 @@ def _story(
     shut = closed.get((attempt, about.pid)) if about.pid is not None else None
     if shut is not None:
         ends = [_shut_down(end, shut) for end in ends]
-    if attempt in ending and not any(code > 0 for code, _, _ in codes):
+    if attempt in ending and not any(code > 0 and not _after_cancel(event) for code, event, _ in codes):
         ends = [_following(end, why) if (why := left_behind(end.type or "", end.what, end.frames)) else end for end in ends]
-    if any(isinstance(event, TaskEnd) and event.after_cancel for _, event, _ in codes):
+    if any(_after_cancel(event) for _, event, _ in codes):
         ends = [_following(end, "the job was being cancelled") if end.kind is EndKind.SIGNAL else end for end in ends]
     if waited is not None:
         why = f"it waited itself, {waited}"
@@ -314,12 +330,14 @@ def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> Pr
         )  # fmt: skip
     why = follows("", event.text)
     if event.kind == "device" or (why is None and DEVICE.search(event.text)):
-        return ProcessEnd(rank, text, False, False, event.line, EndKind.DEVICE, message=text, rank_from=named.how)
+        by = "by the kernel's log" if text.startswith("NVRM") else ""
+        return ProcessEnd(rank, text, False, False, event.line, EndKind.DEVICE, message=text, rank_from=named.how, by=by)
     if why is None and event.kind == "nccl":
         why = OF_THE_LIBRARY
     return ProcessEnd(
-        rank, text, False, why is not None, event.line, EndKind.ABORT, why or "", message=text, rank_from=named.how
-    )
+        rank, text, False, why is not None, event.line, EndKind.ABORT, why or "", message=text, rank_from=named.how,
+        of_others=tells_of_others("", text),
+    )  # fmt: skip
 
 
 def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
@@ -328,6 +346,9 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     inside = _inside(event.frames) or in_communication(event.type, event.text)
     if why is None and inside and NETWORK.search(event.text):
         why = OF_THE_LIBRARY
+    others = not event.worker and tells_of_others(event.type, event.text, event.frames)
+    if why is None and _stood_in_a_call(event, others=others):
+        why = "it was raised inside a call, in which the rank stood until then"
     device = DEVICE.search(event.text) is not None
     # What the device met is told by some later call: when it was, against the others' call, no frame says.
     outside = not device and (bool(event.worker) or outside_shown(event.type, event.frames, by_raise=event.by_raise))
@@ -337,7 +358,17 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
         event.line, EndKind.DEVICE if device else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
         went_on=event.went_on, rank_from=named.how, lived=event.lived, by=named.by, inside=inside, no_end=event.no_end,
+        of_others=others, gathered=gathered(event.text),
     )  # fmt: skip
+
+
+def _stood_in_a_call(event: Raised, *, others: bool) -> bool:
+    """Whether an error shows that its rank stood in a collective: the library raised it there with words of ``others``, or an
+    alarm of the program did, whose handler is the only code of one's own that can raise below such a frame, but for objects
+    that are packed to be sent."""
+    if event.no_end or not _inside(event.frames) or any(_OF_AN_OBJECT.search(frame.name) for frame in event.frames):
+        return False
+    return not _NOT_OURS.search(event.frames[0].filename) if event.by_raise else others
 
 
 def _from_code(rank: int, first: tuple[int, Event, Named], lines: tuple[LogLine, ...]) -> ProcessEnd:

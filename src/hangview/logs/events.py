@@ -122,6 +122,7 @@ class Raised(Event):
     logger: str = ""  #: who wrote the line in front of it; "" where that is not known
     said: str = ""  #: the line in front of it
     by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
+    hint: str = ""  #: a clause: why its program may have caught it further in and gone on, if ordinary lines follow
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
 
     @property

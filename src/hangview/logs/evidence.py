@@ -130,6 +130,8 @@ class ProcessEnd:
     by: str = ""  #: by whose logs, in a phrase, where not by the rank's own
     inside: bool = False  #: raised inside a collective, as a frame or the error itself says; often neither is known
     no_end: str = ""  #: a clause: why what was raised is no end of a rank's process (a side thread, a helper process)
+    of_others: bool = False  #: its words tell of a wait or of other processes, and nothing shows that it is the rank's own
+    gathered: bool = False  #: it reports what was gathered from all ranks, as each of them does
 
     @property
     def beside(self) -> str:

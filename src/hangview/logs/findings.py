@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hangview.logs.evidence import GroupByLog, LogEvidence, ProcessEnd
 
 _ALIKE = 8  #: ends of silent ranks that are quoted
+_ERRORS = frozenset({EndKind.EXCEPTION, EndKind.DEVICE, EndKind.ABORT})
 _NO_DTYPES = "that dtypes and shapes are alike: the log prints element counts alone"
 _DEEPSPEED = "that it is the process of this command: DeepSpeed prints that of its last process, whichever failed"
 _NOT_SOUND = "that there is no network fault at all"
@@ -285,7 +286,7 @@ def nameless(scene: Scene) -> list[Finding]:
 
 def only_exceptions(scene: Scene) -> list[Finding]:
     """Ranks that waited or lost a connection by their exceptions alone (gloo prints neither sequence number nor group)."""
-    ends = [ends[0] for ends in scene.ends.values() if ends[0].follower and ends[0].kind in (EndKind.EXCEPTION, EndKind.DEVICE)]
+    ends = [ends[0] for ends in scene.ends.values() if ends[0].follower and ends[0].kind in _ERRORS]
     if not ends:
         return []
     ranks = tuple(end.rank for end in ends)

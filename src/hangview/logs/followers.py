@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hangview.schema import StackFrame
 
 OUTSIDE = "it was ended from outside"
+_LOST = "the connection to another process was lost"
 #: Texts of ends that follow from another process, with what they follow from.
 _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
     # Reports first: they quote the error of the connection, too.
@@ -30,9 +31,9 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(
             r"Connection (?:was )?(?:closed|reset|likely closed|refused)|Broken pipe|got 0 bytes|remote process exited"
             r"|ncclRemoteError|remote error detected|Socket Timeout|recvValue failed|sendBytes failed"
-            r"|Gloo connectFullMesh failed|\(this error originated at tensorpipe/"
+            r"|Gloo connectFullMesh failed|\(this error originated at tensorpipe/|MPI_ERR_PROC_FAILED|: OFI function error"
         ),
-        "the connection to another process was lost",
+        _LOST,
     ),
     (
         re.compile(
@@ -108,10 +109,22 @@ _OWN_FAILURE = re.compile(
 )
 #: Words of an error that may tell of another process, in its type or its text, whoever raised it.
 _OF_OTHERS = re.compile(
-    r"(?i:time[d]?[ _-]?out|deadlock|unreachable|disconnect|(?:un|not |in)healthy|peer|remote|abort|heartbeat|watchdog|barrier"
-    r"|rendezvous|collective|connection|socket|\bnccl\b|\bgloo\b)|Dead|Died|Lost|[Dd]eadline|\b(?:is|are|has|have|was|were) "
-    r"(?:dead|died|lost|gone|hung|stuck)\b"
+    r"(?i:time[ds]?[ _-]?out|did not (?:respond|finish within|arrive)|never arrived|no (?:response|progress)|deadlock"
+    r"|unreachable|disconnect|(?:un|not |in)healthy|peer|remote|abort|heartbeat|watchdog|barrier|rendezvous|collective"
+    r"|connection|socket|\bnccl\b|\bgloo\b)|Dead|Died|Lost|[Dd]eadline|\bDEADLINE_EXCEEDED\b"
+    r"|\b(?:is|are|has|have|was|were) (?:dead|died|lost|gone|hung|stuck)\b"
 )
+#: Types of errors of who waited for something that did not come: of zmq, of queues, of all that time out.
+_OF_A_WAIT = re.compile(r"(?:^|\.)(?:Again|Empty)$|Time[Oo]ut\w*$")
+#: Words of a report on what was gathered from all ranks, which each of them raises: DDP's, FSDP's, accelerate's.
+_GATHERED = re.compile(r"\bacross (?:all )?(?:ranks|devices|processes)\b|\b[Ee]xpects all ranks\b|\bProcess 1: ")
+#: Files of those who read from a service, which is no rank.
+_OF_A_SERVICE = re.compile(
+    r"/(?:requests|urllib3?|http|httpx|httpcore|botocore|boto3|s3fs|gcsfs|fsspec|aiohttp|aiobotocore|redis|huggingface_hub"
+    r"|google|azure)/|transformers/utils/hub\.py$"
+)
+#: Those of what reports to a service: where it cannot, no rank is late for that, and all fail when their job ends.
+_OF_REPORTS = re.compile(r"/(?:wandb|mlflow|neptune|comet_ml|clearml|sentry_sdk)/")
 #: A fault that a kernel may bring about on purpose, to end a wait. What other errors of the device say has another reason.
 _MAY_BE_A_TRAP = re.compile(r"launch failure|launch timed out")
 #: Files in which a thread or a task waits for another one, of this process or of another.
@@ -128,6 +141,7 @@ _INNERMOST = 2
 _SIGNAL = re.compile(r"\bSIG(?:TERM|INT|HUP|USR[12])\b|\bsignal (?:2|15)\b|\bpreempt", re.IGNORECASE)
 _WORKER_GONE = re.compile(r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) exited unexpectedly")
 _PIPES = re.compile(r"/multiprocessing/(?:connection|managers|queues|synchronize)\.py$")
+_CLOSED = re.compile(r"^\[Errno 9\]|: \[Errno 9\]")
 
 
 def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | None:
@@ -137,7 +151,7 @@ def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | N
     if DEVICE.search(text):
         return None
     for pattern, why in _TEXTS:
-        if pattern.search(text):
+        if pattern.search(text) and not (why == _LOST and _of_a_service(frames)):
             return why
     for pattern, why in _TYPES:
         if pattern.search(type_):
@@ -147,6 +161,14 @@ def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | N
     if any(_HANDLER.search(frame.name) for frame in frames[:_INNERMOST]):
         return f"{OUTSIDE}: the handler of a signal raised it"
     return OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
+
+
+def _of_a_service(frames: Sequence[StackFrame]) -> bool:
+    """Whether an error is of a connection to a service from which the program reads: no rank is at its other end."""
+    files = [frame.filename for frame in frames]
+    if any(_DISTRIBUTED.search(file) or _OF_REPORTS.search(file) for file in files):
+        return False
+    return any(_OF_A_SERVICE.search(file) for file in files)
 
 
 def alone_may_wait(why: str, frames: Sequence[StackFrame]) -> bool:
@@ -163,7 +185,8 @@ def of_a_call(why: str) -> bool:
 def left_behind(type_: str, text: str, frames: Sequence[StackFrame]) -> str:
     """The same of an error of a process of which nobody says that it failed by itself, while its job's processes are ended:
     what SIGTERM leaves behind, where a script handles it or the whole group of processes gets it. "" for any other."""
-    gone = _WORKER_GONE.search(text) or (type_ == "EOFError" and frames and _PIPES.search(frames[0].filename))
+    closed = type_ == "EOFError" or (type_ == "OSError" and _CLOSED.search(text) is not None)
+    gone = _WORKER_GONE.search(text) or (closed and frames and _PIPES.search(frames[0].filename))
     return "processes of the job were being ended, and this is what that leaves behind" if gone or _is_exit(type_) else ""
 
 
@@ -188,6 +211,25 @@ def shared(type_: str, text: str, *, proven: bool = False) -> bool:
     if DEVICE.search(text) is not None and not in_communication(type_, text):
         return _MAY_BE_A_TRAP.search(text) is not None
     return not proven or _OF_OTHERS.search(f"{type_} {text}") is not None
+
+
+def tells_of_others(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> bool:
+    """Whether the words of an error, in the whole of its message, tell of a wait or of other processes, and neither its type,
+    a number of the system nor the file that raised it shows that it is of the rank itself."""
+    if gathered(text):
+        return True
+    if _OWN_ON_ALL.search(type_) is not None or _OWN_FAILURE.search(text) is not None or in_communication(type_, text):
+        return False
+    if DEVICE.search(text) is not None or _of_a_service(frames):
+        return False
+    if frames and _OF_ONE_RANK.search(frames[0].filename) is not None:
+        return False
+    return _OF_OTHERS.search(f"{type_} {text}") is not None or _OF_A_WAIT.search(type_) is not None
+
+
+def gathered(text: str) -> bool:
+    """Whether an error reports what was gathered from all ranks: which of them differs, each of them says alike."""
+    return _GATHERED.search(text) is not None
 
 
 def _is_exit(type_: str) -> bool:

@@ -61,10 +61,11 @@ _LOGGED = re.compile(
 )
 #: A logger's line says by its level that a logger wrote it, and by these words that its program goes on from what it logs.
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|EXCEPTION)"
-_HAS_LEVEL = re.compile(rf"\b{_LEVEL}\b")
+_HAS_LEVEL = re.compile(rf"\b{_LEVEL}\b|\b[A-Z]\w*Warning: ")
 _GOES_ON = re.compile(
     r"\bretry(?:ing)?\b|\bwill (?:be )?retr(?:y|ied)\b|\b(?:trying|try) again\b|\bskipp(?:ing|ed)\b|\bcontinuing\b"
-    r"|\bignor(?:ing|ed)\b|\bfalling back\b|\battempt \d{1,4}(?:/| of )\d{1,4}\b",
+    r"|\bignor(?:ing|ed)\b|\bfalling back\b|\battempt \d{1,4}(?:/| of )\d{1,4}\b"
+    r"|\bstarting from scratch\b|\busing (?:the |a )?[\w.-]+ (?:one|instead)\b",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"\b(?:attempt|retry|try) #?(?P<number>\d{1,4})(?:/| of )(?P<most>\d{1,4})\b", re.IGNORECASE)
@@ -111,6 +112,15 @@ _LOGGERS = (
     re.compile(rf"\b{_LEVEL}\b[\]\s:|-]{{1,4}}\[?(?P<name>[A-Za-z_][\w.]*)\]?\s*(?::|-|\|)"),
     re.compile(rf"(?P<name>[A-Za-z_][\w.]*)\]?[\s:|\[-]{{1,4}}{_LEVEL}\b"),
 )
+#: Functions that say by their names that what they do may fail.
+_TRIES = re.compile(r"_?(?:try|maybe)_")
+_ONE_LINE = re.compile(r"^(?:(?:Import|ModuleNotFound|FileNotFound|Permission|OS|Key|Attribute)Error)$")
+#: Last words of a program that has printed an exception and ends: no output of one that went on.
+_LAST_WORDS = re.compile(
+    r"error|exception|fail|abort|exit|terminat|kill|signal|shut|clean|clos|finish|done|stop|sav(?:e|ing)|wandb|dump|report|log"
+    r"|elapsed|total|traceback|^\W*$|^\s",
+    re.IGNORECASE,
+)
 #: Lines that may lie between a header and its traceback, of others or empty.
 _BETWEEN = 2
 _BETWEEN_LABELLED = 50
@@ -121,13 +131,15 @@ _KEPT = 300
 @dataclass(frozen=True, slots=True)
 class Before:
     """The line in front of a traceback: why the traceback is no end, the line's own number if a logger wrote it because of it,
-    what says that its program goes on if the traceback did not go through all of it, the logger's name, and what it wrote."""
+    what says that its program goes on if the traceback did not go through all of it, the logger's name, and what it wrote.
+    ``hint``: words as of one that goes on, which anything may have printed."""
 
     no_end: str = ""
     begun: int | None = None
     handled: str = ""
     logger: str = ""
     text: str = ""
+    hint: str = ""
 
 
 class LastLines:
@@ -146,7 +158,7 @@ class LastLines:
         if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
             return Before()
         begun = number if _LOGGED.search(text) is not None else None
-        return Before(no_end(text), begun, handled(text), logger(text), text)
+        return Before(no_end(text), begun, handled(text), logger(text), text, _words_of_one_that_goes_on(text))
 
 
 def no_end(before: str) -> str:
@@ -159,9 +171,30 @@ def no_end(before: str) -> str:
 
 def handled(before: str) -> str:
     """Why a program that logged a traceback behind this line went on, in a clause; "" where the line does not say so."""
+    return "" if _HAS_LEVEL.search(before) is None else _words_of_one_that_goes_on(before)
+
+
+def tries(frames: Sequence[StackFrame]) -> str:
+    """The same of a traceback that ends in a function which tries something, by its name; ``frames`` are innermost first."""
+    if not frames or _TRIES.match(frames[-1].name) is None:
+        return ""
+    return f"{frames[-1].name}, its first frame, tries what may fail"
+
+
+def behind_the_message(type_: str, text: str) -> list[str]:
+    """Lines of the text of an error that are no part of its message: those of these types have one line."""
+    return text.splitlines()[1:] if _ONE_LINE.search(type_) is not None else []
+
+
+def is_ordinary(text: str) -> bool:
+    """Whether a line behind a traceback is none that a program prints which ends."""
+    return _LAST_WORDS.search(text) is None
+
+
+def _words_of_one_that_goes_on(before: str) -> str:
     counted = _COUNTED.search(before)
     last = counted is not None and int(counted["number"]) >= int(counted["most"])
-    if last or _HAS_LEVEL.search(before) is None or _ENDS.search(before) is not None:
+    if last or _ENDS.search(before) is not None:
         return ""
     ordinary = _LOW.search(before) is not None and _TROUBLE.search(before) is None
     left_out = [found.start() for found in _LEFT_OUT.finditer(before)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import UNNAMED, Finding, Kind, Role, Side
 from hangview.logs import findings as made
-from hangview.logs import reported, together, words
+from hangview.logs import quiet, reported, together, words
 from hangview.logs.calls import calls, groups_by_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.findings import Scene
@@ -108,6 +108,8 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
     waits = {rank: call for call in found if not call.open_only for rank in call.waiting}
     known = {*evidence.ranks, *evidence.silent}
     ends = together.marked(ends_by_rank(evidence), known, {*waits, *(row.rank for row in evidence.groups)}, waits)
+    waited = reported.waited(evidence) | set(waits)
+    ends = together.without_a_wait(together.gathered(ends, known), waited)
     scene = Scene(evidence, found, ends, waits)
     leads: list[Finding] = []
     unexplained = []
@@ -118,7 +120,7 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
         else:
             leads.append(one)
     leads += [_ended(scene, ends) for ends in alike(_origins(scene))]
-    leads += reported.findings(evidence, scene.known, reported.waited(evidence) | set(waits))
+    leads += reported.findings(evidence, scene.known, waited)
     leads = leads or made.aborted_inside(scene) or made.ended_somewhere(scene)
     named = leads_of(leads)
     for call in unexplained:
@@ -144,7 +146,14 @@ def _origins(scene: Scene) -> list[ProcessEnd]:
     # An exit code without a word, or an exception after which the rank went on while others wait: good enough only where
     # one rank alone has it. An exception that was handled, and nobody waits, is no trouble.
     weak = [end for end in first if not end.went_on or scene.waits]
-    return weak if len(weak) == 1 else []
+    return weak if len(weak) == 1 and not _one_of_more(scene, weak[0]) else []
+
+
+def _one_of_more(scene: Scene, end: ProcessEnd) -> bool:
+    """Whether an exit code is of one of several ranks that did not wait: of the others, that one may be who is waited for."""
+    if end.kind is not EndKind.EXIT_CODE or not scene.waits or quiet.first_to_go(scene.evidence, end):
+        return False
+    return bool(scene.known - set(scene.waits) - {end.rank})
 
 
 def _ended(scene: Scene, ends: Sequence[ProcessEnd]) -> Finding:
@@ -184,6 +193,11 @@ def _notes(scene: Scene) -> list[Finding]:
     notes += [
         process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE)
         for ends in alike(end for end in met if not end.follower)
+    ]
+    # What was raised in a cleanup, beside the end that others waited for.
+    late = [ends[0] for ends in scene.ends.values() if ends[0].why_follower == quiet.AFTERWARDS]
+    notes += [
+        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in alike(late)
     ]
     beats = [ends[0] for ends in scene.ends.values() if ends[0].kind is EndKind.HEARTBEAT]
     for ends in alike(beats):

@@ -6,7 +6,19 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import ChildFailed, Closed, Event, Expired, Hidden, KernelKill, Raised, Said, SummaryEntry, TaskEnd
+from hangview.logs.events import (
+    ChildFailed,
+    Closed,
+    Event,
+    Expired,
+    Fatal,
+    Hidden,
+    KernelKill,
+    Raised,
+    Said,
+    SummaryEntry,
+    TaskEnd,
+)
 from hangview.logs.lines import NOBODY
 from hangview.logs.tracebacks import TRACEBACK, TracebackBuilder
 from hangview.text import parse_ranks
@@ -19,12 +31,21 @@ _EXIT = re.compile(r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>
 _CLOSING = re.compile(r"Sending process (?P<pid>\d+) closing signal SIG|Unable to shutdown process (?P<stuck>\d+) via")
 _SRUN = re.compile(r"srun: error: (?P<host>[\w.-]+): tasks? (?P<tasks>[\d,-]+): (?P<what>[A-Z].*)")
 _MPI = re.compile(r"rank (?P<rank>\d+)(?: with PID \d+ on node (?P<host>\S+) exited on| died from) signal (?P<signal>\d+)")
+#: Hydra's block (Intel MPI, MPICH) has the rank in one line and the signal in a later one.
+_HYDRA = re.compile(r"=\s+RANK (?P<rank>\d+) PID \d+ RUNNING AT (?P<host>\S+)")
+_HYDRA_SIGNAL = re.compile(r"=\s+KILL(?:ED BY)? SIGNAL: (?P<signal>\d+) ")
 #: deepspeed/launcher/launch.py names the command of its last process there, whichever failed: no rank follows from it. An exit
 #: code says less than the traceback of its process.
 _DEEPSPEED = re.compile(r"\] exits with return code = (?P<code>-\d+)\s*$")
 _LIGHTNING = re.compile(r"\[rank: (?P<rank>\d+)\] Child process with PID (?P<pid>\d+) terminated with code (?P<code>-?\d+)")
 _KERNEL = re.compile(r"[Oo]ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)")
 _OOM_EVENT = re.compile(r"oom-kill:constraint=.*task=(?P<name>[^,]*),pid=(?P<pid>\d+)")
+#: What the driver reports of a device that is gone or whose memory is broken, with the process that had it.
+_XID = re.compile(r"NVRM: Xid \(PCI:[^)]*\): (?:48|79|94|95|119|120), pid=(?P<pid>\d+), .*")
+#: Open MPI's handler prints it in the process that met the signal.
+_HANDLED = re.compile(
+    r"\[(?P<host>[\w.-]+):(?P<pid>\d+)\] Signal: (?P<name>Segmentation fault|Bus error|Illegal instruction) \("
+)
 _TIMER = re.compile(r"\s*Timeout \((?P<after>\d+:\d\d:\d\d(?:\.\d+)?)\)!\s*$")
 _REPEATED = re.compile(r"\[repeated (?P<count>\d+)x across cluster\]")
 _CANCELLED = re.compile(
@@ -52,6 +73,7 @@ class Launchers:
 
     def __init__(self) -> None:
         self._cancelled = False
+        self._hydra: re.Match[str] | None = None
 
     def see(self, text: str) -> None:
         """Takes any line: a job that was cancelled and requeued starts again in the same file."""
@@ -75,10 +97,22 @@ class Launchers:
         if (found := _MPI.search(text)) is not None:
             number = int(found["signal"])
             return [TaskEnd(NOBODY, line, at, (int(found["rank"]),), found["host"], f"signal {number}", -number)]
+        if (found := _HYDRA.match(text)) is not None:
+            self._hydra = found
+            return []
+        if self._hydra is not None and (found := _HYDRA_SIGNAL.match(text)) is not None:
+            number, (rank, host) = int(found["signal"]), self._hydra.group("rank", "host")
+            self._hydra = None
+            return [TaskEnd(NOBODY, line, at, (int(rank),), host, f"signal {number}", -number)]
         if (found := _DEEPSPEED.search(text)) is not None:
             return [SummaryEntry(NOBODY, line, at, code=int(found["code"]))]
         if (found := _KERNEL.search(text) or _OOM_EVENT.search(text)) is not None:
             return [KernelKill(who, line, at, int(found["pid"]), found["name"])]
+        if (found := _XID.search(text)) is not None:
+            return [Fatal(replace(who, pid=int(found["pid"])), line, at, "device", found[0])]
+        if (found := _HANDLED.match(text)) is not None:
+            mine = replace(who, pid=int(found["pid"]), host=found["host"])
+            return [Fatal(mine, line, at, "fatal", f"Fatal Python error: {found['name']}")]
         if (found := _TIMER.match(text)) is not None:
             return [Expired(who, line, at, found["after"])]
         if "will restart worker group" in text:

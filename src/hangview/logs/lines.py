@@ -6,6 +6,7 @@ of another rank in its middle, and may be one of several pieces into which a ter
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -20,16 +21,25 @@ if TYPE_CHECKING:
 #: Longer pieces are cut: progress bars, printed tensors.
 LONGEST = 16_384
 _READ = 1 << 20
+#: How a text begins that has two bytes for each character.
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 #: Copies of coloured logs lose the escape character: "[36m(" before and ")[0m" after a Ray prefix, "[32m [repeated".
 _ANSI_REST = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)m(?=\(| \[repeated)|(?<=[)\]])\[(?:0|39|22)m")
 
+#: Keys of a line in JSON: docker's, those of Loki and Google's cloud, and those of programs' own loggers.
+_JSON_SAID = ("log", "line", "textPayload", "message", "msg")
+_JSON_TIMES = ("time", "timestamp", "@timestamp", "asctime")
+_JSON_LEVELS = ("level", "levelname")
+_JSON_LOGGERS = ("logger", "name")
+_JSON_RAISED = ("exc_info", "exception", "stack_trace")
+
 #: The head of a c10 line, as torch's own logging writes it (2.4+ with a date) and as glog builds do.
 HEAD = re.compile(
     r"(?:\[rank(?P<rank>\d{1,7})\]:)?(?:"
     r"\[(?P<level>[IWEF])(?:(?P<date>\d{3,4}) (?P<time>\d\d:\d\d:\d\d)\.\d{6,9} )?\s?"
-    r"(?P<file>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<line>\d+)\] "
+    r"(?P<file>[\w.]+\.(?:cpp|hpp|cuh?|h|ts)):(?P<line>\d+)\] "  # torch_npu's is compiler_depend.ts
     r"|(?<![\w\[])(?P<glevel>[IWEF])(?P<gdate>\d{4}) (?P<gtime>\d\d:\d\d:\d\d)\.\d{6} +\d+ "
     r"(?P<gfile>[\w.]+\.(?:cpp|hpp|cuh?|h)):(?P<gline>\d+)\] )"
 )
@@ -43,7 +53,10 @@ _CRI = r"(?: (?:stdout|stderr) [FP])?"
 _STAMP = re.compile(rf"\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?{_CRI}\]?(?: |$)")
 _SYSLOG = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<host>[\w.-]+) (?=kernel:|\w+\[\d+\]:)")
 _SRUN = re.compile(r" {0,5}(?P<task>\d{1,6}): ?(?=\D|$)")
-_MPI = re.compile(r"\[\d+,(?P<task>\d{1,7})\]<std(?:out|err)>: ?")
+#: OpenMPI's --tag-output, also as SageMaker's launcher has it, with its host.
+_MPI = re.compile(r"\[\d+,(?:mpirank:)?(?P<task>\d{1,7})(?:,[\w.-]+)?\]<std(?:out|err)>: ?")
+#: Intel MPI's and MPICH's -prepend-rank. More digits may be the line numbers of a viewer.
+_PREPENDED = re.compile(r"\[(?P<task>\d)\] ")
 _TEE = re.compile(r"\[(?!rank)(?P<role>[A-Za-z_][\w-]*?)(?P<local>\d{1,5})\]:")
 _TEMPLATE = re.compile(r"\[(?!rank)[A-Za-z_][\w-]*?\d{1,5}\|\d{1,7}\]: ?")
 _RAY = re.compile(r"\((?P<name>[A-Za-z_]\w*)(?:\[rank=(?P<rank>\d{1,7})\])? pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:-]+))?\) ?")
@@ -51,6 +64,13 @@ _COMPOSE = re.compile(r"[A-Za-z][\w.-]* {0,20}\| ")
 _POD = re.compile(r"\[pod/[\w./-]+\] ")
 _VIEWER = re.compile(r"(?:\[\d{2,7}\] |\d\d:\d\d:\d\d\.\d{3} |> )(?=\[|Traceback|  File)")
 _TRACE = re.compile(r"\[rank(?P<rank>\d{1,7})\]: ?(?!\[[IWEF])")
+#: A front that nobody has told hangview of, of a launcher or a tool that collects logs, before the label that torch writes. It
+#: counts before what torch labels, a traceback: of other lines the label may be a part of what they say.
+_UNKNOWN = re.compile(
+    r"(?!\[rank\d).{0,120}?(?<=[\s:|)\]}])\[rank(?P<rank>\d{1,7})\]: ?"
+    r"(?=Traceback \(most|  |During handling of|The above exception|(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Exit|Interrupt)\b"
+    r"|(?:[A-Za-z_]\w*\.)+\w+: )"
+)
 _SAYS = re.compile(r"(?:\[?rank[ =:]?(?P<rank>\d{1,7})\]?)(?=[ ,|]|:(?![\[IWE])|$)")
 _HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|[IWEF]\d{4} )")
 #: What only starts a message: never the rest of a wrapped one.
@@ -58,6 +78,11 @@ _STARTS = re.compile(
     r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid="
     r"| {0,5}\d+: \[|(?:srun|slurmstepd|salloc): |[DIWEF]\d{4} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
 )
+
+
+#: How a line gives its rank: by the label that torch writes, or by a number that it calls a rank, which may be a node's.
+LABEL = "[rankN]: on the line"
+SAID = "the line names its rank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +95,7 @@ class Who:
     task: int | None = None  #: of srun -l or mpirun; the rank only if RANK was taken from it
     host: str | None = None
     pid: int | None = None
+    of_node: bool = False  #: the line calls another number a rank, beside torch's label: it is no world rank in this file
 
     @property
     def named(self) -> bool:
@@ -77,6 +103,10 @@ class Who:
 
 
 NOBODY = Who()
+
+
+#: How lines of a box end, which are all as long as the longest.
+_BOX_ENDS = ("│", "╮", "╯")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +161,21 @@ def raw_lines(fd: int, windows: Iterable[Window]) -> Iterator[RawLine]:
             yield RawLine(number, start, rest)
 
 
+def utf_16_lines(data: bytes) -> list[RawLine]:
+    """The lines of a whole text that starts with one of :data:`UTF_16`, as PowerShell's ``>`` writes it."""
+    found, offset = [], len(UTF_16[0])
+    for number, line in enumerate(data.decode("utf-16", "replace").split("\n"), 1):
+        found.append(RawLine(number, offset, line.encode("utf-8", "replace")))
+        offset += 2 * len(line) + 2
+    return found
+
+
 def clean(data: bytes) -> list[str]:
-    """The text of one physical line, without colours, cut at carriage returns (progress bars)."""
+    """The text of one physical line, without colours, cut at carriage returns (progress bars). Of a line in JSON, as containers
+    and collectors of logs write it, the lines of its message."""
     text = data.decode("utf-8", "replace")
+    if text.startswith('{"') and (told := _told(text)) is not None:
+        return [part for line in told for part in clean(line.encode("utf-8", "replace"))]
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "[36m(" in text or "m [repeated" in text:
@@ -141,6 +183,26 @@ def clean(data: bytes) -> list[str]:
     if "\r" in text:
         return [part[:LONGEST] for part in text.split("\r") if part]
     return [text[:LONGEST]]
+
+
+def _told(text: str) -> list[str] | None:
+    """The lines of the message in a line of JSON, each with the time behind which it stands; None where there is no message."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    words = {key: value for key, value in fields.items() if isinstance(value, str)}
+    said = [words[key] for key in _JSON_SAID if key in words]
+    if not said or said[0].startswith('{"'):
+        return None
+    when = next((words[key] for key in _JSON_TIMES if key in words), "")
+    front = f"{when} " if _STAMP.fullmatch(when) is not None else ""
+    level = next((words[key].upper() for key in _JSON_LEVELS if key in words), "")
+    if level and said[0][:1].isalnum() and not said[0].startswith("Traceback"):
+        # As a logger prints it: by the level and the name it is told whether an error was handled.
+        said[0] = f"{level} {next((words[key] for key in _JSON_LOGGERS if key in words), 'log')}: {said[0]}"
+    said += [words[key] for key in _JSON_RAISED if key in words]
+    return [front + line for part in said for line in part.splitlines() if line]
 
 
 def wrap_width(lines: Iterable[str]) -> int | None:
@@ -157,7 +219,7 @@ def unwrap(lines: list[tuple[RawLine, str]], width: int) -> Iterator[tuple[RawLi
     held: tuple[RawLine, str] | None = None
     last = 0
     for raw, text in lines:
-        if held is not None and last == width and text and not _STARTS.match(text):
+        if held is not None and last == width and text and not _STARTS.match(text) and not held[1].endswith(_BOX_ENDS):
             held = (held[0], held[1] + text)
         else:
             if held is not None:
@@ -170,7 +232,7 @@ def unwrap(lines: list[tuple[RawLine, str]], width: int) -> Iterator[tuple[RawLi
 
 def pieces(raw: RawLine, text: str) -> Iterator[Piece]:
     """The messages of one line, cut at every c10 head in it."""
-    if ".cpp:" not in text and ".hpp:" not in text:
+    if ".cpp:" not in text and ".hpp:" not in text and ".ts:" not in text:
         yield _peel(raw, text)
         return
     start = 0
@@ -186,10 +248,13 @@ def _peel(raw: RawLine, text: str) -> Piece:
     if text.startswith("  ") and not text.lstrip(" ")[:1].isdigit():
         return Piece(raw.number, raw.offset, text, NOBODY)  # indented: code, frames, fields; no launcher writes such a front
     text, who = _strip(text, NOBODY)
+    if who.rank is None and "[rank" in text and HEAD.match(text) is None and (label := _UNKNOWN.match(text)) is not None:
+        who = _labelled(who, int(label["rank"]))
+        text = text[label.end() :]
     head = HEAD.match(text)
     if head is not None:
         if head["rank"] is not None:
-            who = replace(who, rank=int(head["rank"]), rank_from="[rankN]: on the line")
+            who = _labelled(who, int(head["rank"]))
         date, clock = head["date"] or head["gdate"], head["time"] or head["gtime"]
         return Piece(
             raw.number, raw.offset, text[head.end() :], who, head["level"] or head["glevel"], head["file"] or head["gfile"],
@@ -198,11 +263,15 @@ def _peel(raw: RawLine, text: str) -> Piece:
     py = PY_HEAD.match(text)
     if py is not None:
         if py["rank"] is not None:
-            who = replace(who, rank=int(py["rank"]), rank_from="[rankN]: on the line")
+            who = _labelled(who, int(py["rank"]))
         who = replace(who, pid=who.pid if who.pid is not None else int(py["pid"]))
         at = f"{py['date'][:2]}-{py['date'][2:]} {py['time']}"
         return Piece(raw.number, raw.offset, text[py.end() :], who, py["level"], py["file"], at=at)
     return Piece(raw.number, raw.offset, text, who)
+
+
+def _labelled(who: Who, rank: int) -> Who:
+    return replace(who, rank=rank, rank_from=LABEL, of_node=who.of_node or (who.rank_from == SAID and who.rank != rank))
 
 
 def _strip(text: str, known: Who) -> tuple[str, Who]:
@@ -239,7 +308,7 @@ def _prefix(text: str, said: dict[str, Any]) -> str | None:
             said["task"] = int(found["task"])
         return text[found.end() :]
     if first == "r" and (found := _SAYS.match(text)) is not None:
-        said.update(rank=int(found["rank"]), rank_from="the line names its rank")
+        said.update(rank=int(found["rank"]), rank_from=SAID)
         return text[found.end() :].lstrip(" :,|")
     front = text[:80]
     found = None
@@ -257,15 +326,19 @@ def _prefix(text: str, said: dict[str, Any]) -> str | None:
 def _bracket(text: str, said: dict[str, Any]) -> str | None:
     """A prefix in brackets: torchrun's, MPI's, the rank of a traceback, a time, a pod."""
     if (found := _TRACE.match(text)) is not None:
-        said.update(rank=int(found["rank"]), rank_from="[rankN]: on the line")
+        said["of_node"] = said.get("rank_from") == SAID and said.get("rank") != int(found["rank"])
+        said.update(rank=int(found["rank"]), rank_from=LABEL)
     elif (found := _TEE.match(text)) is not None:
         said["local"] = int(found["local"])
     elif (found := _MPI.match(text)) is not None:
         said["task"] = int(found["task"])
     else:
         found = _TEMPLATE.match(text) or _STAMP.match(text) or _POD.match(text) or _VIEWER.match(text)
+        if found is None and (found := _SAYS.match(text)) is not None:
+            said.update(rank=int(found["rank"]), rank_from=SAID)
+            return text[found.end() :].removeprefix(" ")
+        if found is None and not said and (found := _PREPENDED.match(text)) is not None:
+            said["task"] = int(found["task"])
         if found is None:
-            if (found := _SAYS.match(text)) is None:
-                return None
-            said.update(rank=int(found["rank"]), rank_from="the line names its rank")
+            return None
     return text[found.end() :]

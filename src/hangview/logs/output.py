@@ -29,6 +29,8 @@ _STEP = re.compile(
 _STEPS = 3
 #: A number so far above the last one before: the step in which the exception fell, and one more.
 _AHEAD = 2
+#: Steps that another rank cannot be ahead of one that is gone: some micro-batches, or steps whose numbers nobody waits for.
+_FAR = 50
 #: Ordinary lines without steps that none prints, either.
 _LINES = 20
 
@@ -67,6 +69,15 @@ class Output:
             if on or (cut and high >= self._steps[cut - 1][1] + _AHEAD):
                 return lines, f"steps up to {high:,} follow it"
         return lines, f"{lines:,} ordinary lines follow it" if lines >= _LINES else ""
+
+    def far_after(self, number: int) -> str:
+        """A clause if the steps of this process, another one of the same job, go on far behind a line, else ""."""
+        if self._steps is None:
+            self._steps = self._counted()
+        cut = bisect_right(self._steps, number, key=lambda one: one[0])
+        if not 0 < cut < len(self._steps) or self._steps[cut][3] < self._steps[cut - 1][1] + _FAR:
+            return ""
+        return f"another rank's steps up to {self._steps[cut][3]:,} follow it"
 
     def recovered(self, number: int, name: str, failed: str) -> str:
         """A clause if one of the next ordinary lines of the logger of this name says that it went well in the end, else "".

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import LogScan
+from hangview.logs.events import Caught, LogScan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,8 @@ _OF_NAME_PROVEN = (
     _OF_PART - _OF_NAME - _OF_LOCAL - {"node", "host", "machine", "agent", "group", "replica", "shard", "intra", "inter"}
 )
 _COUNTED = "2"  #: a digit stands in front of the word: so many nodes
+_DIGITS = re.compile(r"\d{1,9}")
+_PROOF = 2  #: files whose lines show that their number is a rank; one more where these are numbers within a group
 _PATH_TREE = re.compile(r"^(?P<tree>.*?)/?attempt_(?P<attempt>\d+)/(?P<local>\d+)/[^/]+$")
 _PATH_ATTEMPT = re.compile(r"(?:^|/)attempt_(\d+)(?=/)")
 _PATH_TASK = re.compile(r"slurm-\w+-(\d{1,6})\.\w+$")
@@ -78,6 +80,40 @@ def named(scans: Sequence[LogScan], world: int | None = None) -> list[LogScan]:
             for place, number in parts.items():
                 out[place] = replace(scans[place], path_rank=number)
     return out
+
+
+def proven(scans: Sequence[LogScan]) -> list[LogScan]:
+    """The scans; those of files whose paths differ in a number, with it as their world rank where the lines of two others show
+    that it is: each bears that rank alone, and none bears another one. Whatever the word before it: ``worker-2.log``."""
+    alike: dict[str, list[int]] = defaultdict(list)
+    for place, scan in enumerate(scans):
+        if scan.path_rank is None and scan.path_local is None and scan.path_task is None:
+            alike[_DIGITS.sub("#", scan.shown)].append(place)
+    out = list(scans)
+    for places in alike.values():
+        rows = [[int(number) for number in _DIGITS.findall(scans[place].shown)] for place in places]
+        told = [_called(scans[place]) for place in places]
+        fits = [column for column in zip(*rows, strict=True) if _are_ranks(column, told)]
+        if len(fits) == 1:
+            for place, number in zip(places, fits[0], strict=True):
+                out[place] = replace(scans[place], path_rank=number)
+    return out
+
+
+def _called(scan: LogScan) -> tuple[set[int], bool]:
+    """The ranks on the lines of a file, and whether they are world ranks: else its processes call themselves so in a group."""
+    if scan.ranks:
+        return set(scan.ranks), True
+    events = (event for event in scan.events if isinstance(event, Caught) and event.printed_rank is not None)
+    return {event.printed_rank for event in events if event.printed_rank is not None}, False
+
+
+def _are_ranks(numbers: Sequence[int], told: Sequence[tuple[set[int], bool]]) -> bool:
+    """Whether numbers of files are ranks by what is told in them."""
+    shown = [(number, world) for number, (ranks, world) in zip(numbers, told, strict=True) if ranks == {number}]
+    if len(set(numbers)) < len(numbers) or len(shown) != sum(bool(ranks) for ranks, _ in told) or not any(shown):
+        return False
+    return sum(world for _, world in shown) >= _PROOF or len(shown) > _PROOF
 
 
 def _numbers(text: str) -> tuple[list[int], list[int], tuple[str, int] | None]:

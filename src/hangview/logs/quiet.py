@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 #: Exit codes after SIGABRT, as torchelastic and shells give them.
 _ABORTED = (-6, 134)
 _BY_SIGNAL = frozenset({EndKind.SIGNAL, EndKind.FATAL})
+AFTERWARDS = "others had timed out before, and waited for one whose end was printed before that"
 _KINDS = frozenset({EndKind.EXIT_CODE, EndKind.LEFT})
 
 
@@ -69,13 +70,21 @@ def first_to_go(evidence: LogEvidence, end: ProcessEnd) -> bool:
 
 def after_time_outs(ends: Iterable[ProcessEnd], rows: Sequence[GroupByLog]) -> tuple[ProcessEnd, ...]:
     """Ends, those by a signal marked where a line of a time-out was printed before: its job was being torn down already, and
-    until then the process had lived. What it raised by itself may be why it was late, and so may a lack of memory."""
+    until then the process had lived. What it raised by itself may be why it was late, and so may a lack of memory; but where
+    another one was over before all the time-outs, that was waited for, and it raised it in its cleanup."""
+    told = tuple(ends)
     timed = [row.line for row in rows if row.timed_out]
-    return tuple(_torn_down(end, timed) for end in ends)
+    own = [end for end in told if timed and not (end.follower or end.beside or end.went_on)]
+    first = [end for end in own if all(_before(end.line, line) for line in timed)]
+    return tuple(_torn_down(end, timed, first) for end in told)
 
 
-def _torn_down(end: ProcessEnd, timed: Sequence[LogLine]) -> ProcessEnd:
-    if end.kind not in _BY_SIGNAL or end.follower or not any(_before(line, end.line) for line in timed):
+def _torn_down(end: ProcessEnd, timed: Sequence[LogLine], first: Sequence[ProcessEnd]) -> ProcessEnd:
+    if end.kind is EndKind.EXCEPTION and not end.follower and any(one.rank != end.rank for one in first):
+        if not all(_before(line, end.line) for line in timed):
+            return end
+        return replace(end, follower=True, why_follower=AFTERWARDS, before_communication=False)
+    if end.kind not in _BY_SIGNAL or end.follower or not any(_before(line, end.line) or _above(line, end) for line in timed):
         return end
     why = "others had timed out before, and it had lived until then"
     return replace(end, follower=True, why_follower=why, before_communication=False)
@@ -84,6 +93,12 @@ def _torn_down(end: ProcessEnd, timed: Sequence[LogLine]) -> ProcessEnd:
 def _sent(end: ProcessEnd) -> bool:
     """Whether a launcher ended a process by a signal. SIGABRT is how the watchdog ends its own process after a time-out."""
     return end.follower and end.kind is EndKind.SIGNAL and end.code not in _ABORTED
+
+
+def _above(line: LogLine, end: ProcessEnd) -> bool:
+    """Whether a line stands above that of a launcher without a time in one file, as srun's: it writes when it sees the end."""
+    told = end.line
+    return end.kind is EndKind.SIGNAL and told.printed.own is None and line.source == told.source and line.number < told.number
 
 
 def _before(line: LogLine, other: LogLine) -> bool:

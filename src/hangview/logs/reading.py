@@ -45,7 +45,7 @@ def read_logs(paths: Sequence[LogFile], *, on_progress: Callable[[int, int], Non
 def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     """Joins the scans of one folder: ranks, attempts, pids, and what follows from what. ``world``: the number of ranks, where
     the dumps prove it."""
-    ordered, earlier = newest(paths.named(sorted(scans, key=lambda scan: scan.source), world))
+    ordered, earlier = newest(paths.proven(paths.named(sorted(scans, key=lambda scan: scan.source), world)))
     resolver = Resolver(ordered, world)
     current = resolver.attempts.current
     events = [event for scan in ordered for event in scan.events]

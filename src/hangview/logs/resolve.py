@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import ChildFailed, Closed, CommInit, SummaryEntry
+from hangview.logs.events import Caught, ChildFailed, Closed, CommInit, SummaryEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,6 +31,10 @@ class Named:
 
 
 _UNKNOWN = Named(None, "unknown")
+#: Processes whose number in their group is that of their task, where it shows that tasks are ranks.
+_AGREE = 3
+#: Names by which no host can be told from another one.
+_ADDRESS = re.compile(r"localhost.*|[\d.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*")
 
 
 class Resolver:
@@ -42,11 +46,13 @@ class Resolver:
         self._one_node = world is not None and _one_node(scans, world)
         self._task_is_rank = _task_is_rank(scans)
         self._own = _own_files(scans)
+        self._consoles = {scan.source: set(scan.locals) for scan in scans if scan.offsets and scan.locals}
         self._trees = {scan.tree for scan in scans if scan.path_local is not None}
         self._shifts = _shifts(scans)
         self._attempts = Attempts(scans)
         self._files = {scan.source: self._file_rank(scan) for scan in scans}
         self._pids = self._pid_table(scans)
+        self._pid_hosts = _pid_hosts(scans)
 
     @property
     def attempts(self) -> Attempts:
@@ -70,14 +76,18 @@ class Resolver:
             offset = self._offset(scan)
             if offset is not None:
                 return Named(who.local + offset, f"local rank {who.local} on a node whose first rank is {offset}")
-        if who.pid is not None and who.pid in self._pids:
-            return Named(self._pids[who.pid], f"pid {who.pid}")
+        if (named := self.of_pid(who.pid, who.host)).rank is not None:
+            return named
         if who.task is not None:
             return self.of_task(who.task)
         return _UNKNOWN
 
-    def of_pid(self, pid: int | None) -> Named:
+    def of_pid(self, pid: int | None, host: str | None = None) -> Named:
+        """``host``: on which the process ran, where that is known. In containers every node counts pids from 1 on."""
         if pid is None or pid not in self._pids:
+            return _UNKNOWN
+        hosts = self._pid_hosts.get(pid, ())
+        if host is not None and hosts and all(_other_host(host, one) for one in hosts):
             return _UNKNOWN
         return Named(self._pids[pid], f"pid {pid}")
 
@@ -97,11 +107,16 @@ class Resolver:
 
     def _offset(self, scan: LogScan) -> int | None:
         # What is known of one node says nothing of another one, whose local ranks have a folder of their own.
-        anywhere = [("all", None)] if scan.tree is None or len(self._trees) == 1 else []
+        alone = self._only_console(scan) if scan.tree is None else len(self._trees) == 1
+        anywhere = [("all", None)] if alone else []
         for key in (("source", scan.source), ("tree", scan.tree), *anywhere):
             if len(self._offsets.get(key, ())) == 1:
                 return next(iter(self._offsets[key]))
         return 0 if self._one_node and not self._offsets.get(("all", None)) else None
+
+    def _only_console(self, scan: LogScan) -> bool:
+        """Whether no other file with an offset of its own has labels of the same local ranks: that is of another node."""
+        return not any(source != scan.source and labels & set(scan.locals) for source, labels in self._consoles.items())
 
     def _shift(self, scan: LogScan) -> int | None:
         """How far a file's rank is from the number in its name; None where lines show that the number is no world rank."""
@@ -115,6 +130,8 @@ class Resolver:
 
     def _file_rank(self, scan: LogScan) -> Named:
         if scan.path_rank is not None:
+            if _of_several(scan):
+                return _UNKNOWN  # the number in its name is that of a node
             shift = self._shift(scan)
             if shift == 0:
                 return Named(scan.path_rank, "file name")
@@ -162,6 +179,44 @@ def _pid_and_rank(event: Event, resolver: Resolver, scan: LogScan, world: int) -
 
 def _is_launcher(scan: LogScan) -> bool:
     return any(isinstance(event, (ChildFailed, Closed, SummaryEntry)) for event in scan.events)
+
+
+def _of_several(scan: LogScan) -> bool:
+    """Whether a file holds the output of several processes: its launcher started more than one, or lines without a rank call
+    themselves by two numbers in one call, which no process does."""
+    if any(isinstance(event, (ChildFailed, SummaryEntry)) and (event.local or 0) > 0 for event in scan.events):
+        return True
+    pids: set[int] = set()
+    numbers: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for event in scan.events:
+        if isinstance(event, (ChildFailed, Closed)):
+            pids.add(event.pid)
+            if len(pids) > 1:
+                return True
+            if isinstance(event, ChildFailed):
+                pids.clear()  # of the next attempt it has other pids
+        elif isinstance(event, Caught) and event.printed_rank is not None and event.who.rank is None:
+            numbers[event.seq, event.op_type].add(event.printed_rank)
+    return any(len(found) > 1 for found in numbers.values())
+
+
+def _pid_hosts(scans: Sequence[LogScan]) -> dict[int, set[str]]:
+    """On which hosts the processes ran that have these pids, as far as the lines tell that give them a rank."""
+    found: dict[int, set[str]] = defaultdict(set)
+    for scan in scans:
+        for event in scan.events:
+            if isinstance(event, CommInit) and event.who.pid is not None and event.who.host is not None:
+                found[event.who.pid].add(event.who.host)
+            elif isinstance(event, SummaryEntry) and event.pid is not None and event.host is not None:
+                found[event.pid].add(event.host)
+    return dict(found)
+
+
+def _other_host(one: str, other: str) -> bool:
+    """Whether two names are of two hosts. Of an address and a name that is not known, and a domain may be left out."""
+    if _ADDRESS.fullmatch(one) is not None or _ADDRESS.fullmatch(other) is not None:
+        return False
+    return one.partition(".")[0].lower() != other.partition(".")[0].lower()
 
 
 def _offsets(scans: Sequence[LogScan]) -> dict[tuple[str, int | str | None], set[int]]:
@@ -216,11 +271,20 @@ def _one_node(scans: Sequence[LogScan], world: int) -> bool:
 def _task_is_rank(scans: Sequence[LogScan]) -> bool:
     """Whether task numbers are ranks: at least two tasks show it, and every line or file that has both agrees.
 
-    With one launcher per node a task is a node, and node 0 has rank 0.
+    With one launcher per node a task is a node, and node 0 has rank 0. Where no line bears a rank (torch ≤ 2.1), what processes
+    call themselves in their group stands for it, if three agree: in a smaller group than all some would differ.
     """
     pairs = {pair for scan in scans for pair in scan.task_pairs}
     pairs |= {(scan.path_task, scan.ranks[0]) for scan in scans if scan.path_task is not None and len(scan.ranks) == 1}
-    return len(pairs) > 1 and all(task == rank for task, rank in pairs)
+    if pairs:
+        return len(pairs) > 1 and all(task == rank for task, rank in pairs)
+    called = {
+        (event.who.task, event.printed_rank)
+        for scan in scans
+        for event in scan.events
+        if isinstance(event, Caught) and event.who.task is not None and event.printed_rank is not None
+    }
+    return len(called) >= _AGREE and all(task == number for task, number in called)
 
 
 def _own_files(scans: Sequence[LogScan]) -> frozenset[int]:

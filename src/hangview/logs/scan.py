@@ -14,7 +14,21 @@ from hangview.logs import headers, launchers, settings, watchdog
 from hangview.logs.events import Event, Fatal, Left, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
-from hangview.logs.lines import LONGEST, Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
+from hangview.logs.lines import (
+    LONGEST,
+    SAID,
+    UTF_16,
+    Piece,
+    RawLine,
+    Who,
+    clean,
+    pieces,
+    raw_lines,
+    unwrap,
+    utf_16_lines,
+    wrap_width,
+)
+from hangview.logs.marks import WORTH, WORTH_BYTES
 from hangview.logs.output import Output, goes_on
 from hangview.logs.packed import GZIP, ZSTD, PackedLog
 from hangview.logs.paths import told_by_path
@@ -27,6 +41,7 @@ from hangview.logs.tracebacks import (
     TracebackBuilder,
     WorkStackBuilder,
     stack_start,
+    traceback_start,
 )
 from hangview.text import count, escape, shorten, size
 
@@ -45,29 +60,17 @@ _MOST_EVENTS = 100_000
 _SAME_RAISED = 2
 _MOST_RAISED = 2_000
 _TEXT = 2_000
+_MOST_UTF_16 = 32 << 20  #: bytes of a log in UTF-16 that is read
 
-#: What a line must hold to be worth matching; one expression, so that ordinary output costs little.
-_MARKS = (
-    r"Watchdog|atchdog (?:thread|got)|at (?:NCCL )?work|\[TC\]|dump signal|monitor timed out|async exception|blocking wait"
-    r"|signal dumping|to dump debug|dumping trace|Stack trace of|Flight [Rr]ecorder d|debug info|nccl trace"
-    r"|\[rank\d+\]: |Traceback|most recent call|terminate called|what\(\)|Fatal Python"
-    r"|exitcode|closing signal|ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:"
-    r"|signal \d|return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ|river [Vv]ersion"
-    r"|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]|[Ww]orld[_ ]|WORLD_SIZE|_[A-Z]+=|across cluster"
-    r"|restart worker|Process \d|Thread |for thread|NCCL error|ECC |GPU Hang|launch failure|memory access"
-    r"|before program exit|Timeout \(\d|NOT been destroyed|used by this process"
-    r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"
-    r"|Logging error|NCCL WARN|To our best knowledge|collective #\d"
-    r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
-)
-_WORTH = re.compile(_MARKS)
-_WORTH_BYTES = re.compile(_MARKS.encode())
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
 _WHAT = re.compile(r"^(?:\s*what\(\):)+\s*(?P<text>.*)")
 _WORK_STACK = "Stack trace of the failed collective: "
 
 _Builder: TypeAlias = TracebackBuilder | WorkStackBuilder | StackBuilder | SummaryBuilder
 _Key: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+
+
+_NOBODY: _Key = (None, None, None, None)
 
 
 def scan_log(file: LogFile) -> LogScan:
@@ -93,6 +96,8 @@ def scan_log(file: LogFile) -> LogScan:
 def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogScan:
     if file.path.name.endswith(".json") and length <= WHOLE:
         return _scan_error_json(os.pread(fd, length, 0), file, from_path)
+    if os.pread(fd, 2, 0) in UTF_16:
+        return _scan_utf_16(fd, length, file, from_path)
     found = find_windows(fd, length)
     scanner = _Scanner(file.source, parts=length > WHOLE)
     lines = found.lines
@@ -108,6 +113,17 @@ def _scan_open(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogSc
         left = size(found.left_out)
         notes += (f"more lines of interest than are read at once: {left} between the first and the last were left out",)
     return scanner.result(replace(from_path, size=length, lines=lines, notes=notes))
+
+
+def _scan_utf_16(fd: int, length: int, file: LogFile, from_path: LogScan) -> LogScan:
+    """A log that PowerShell's ``>`` wrote: two bytes for each character."""
+    if length > _MOST_UTF_16:
+        return replace(from_path, size=length, problem=f"text in UTF-16 of {size(length)}: more than is read of that")
+    raws = utf_16_lines(os.pread(fd, length, 0))
+    scanner = _Scanner(file.source)
+    for raw, text in _unwrapped(iter(raws)):
+        scanner.feed_line(raw, text)
+    return scanner.result(replace(from_path, size=length, lines=len(raws) - 1, notes=(*scanner.notes, "UTF-16")))
 
 
 def _scan_packed(fd: int, file: LogFile, from_path: LogScan) -> LogScan:
@@ -172,7 +188,10 @@ class _Scanner:
         self._pid: int | None = None
         self._all = _ALL_AT_START
         self._output: defaultdict[_Key, Output] = defaultdict(Output)
+        self._ordinary: dict[_Key, int] = {}  # number of the last line of a process as none prints that ends
         self._ranks: set[int] = set()
+        self._said: set[int] = set()  # which lines call a rank, and that may be nodes
+        self._of_nodes = False
         self._locals: set[int] = set()
         self._tasks: set[int] = set()
         self._offsets: set[int] = set()
@@ -188,7 +207,7 @@ class _Scanner:
 
     def take(self, raw: RawLine) -> None:
         """Takes a line of a file that is too large for looking at all of them."""
-        if self._all > 0 or _WORTH_BYTES.search(raw.data) is not None:
+        if self._all > 0 or WORTH_BYTES.search(raw.data) is not None:
             for text in clean(raw.data):
                 self.feed_line(raw, text)
         else:
@@ -207,8 +226,9 @@ class _Scanner:
         if not who.named:
             return
         rank = who.rank
+        self._of_nodes = self._of_nodes or who.of_node
         if rank is not None:
-            self._ranks.add(rank)
+            (self._said if who.rank_from == SAID else self._ranks).add(rank)
             if who.local is not None:
                 self._offsets.add(rank - who.local)
             if who.task is not None:
@@ -237,7 +257,9 @@ class _Scanner:
             return
         if goes_on(piece.text):
             self._output[key].add(piece.number, piece.text)
-        if _WORTH.search(piece.text) is None:
+        if self._raised and not piece.level and headers.is_ordinary(piece.text):
+            self._ordinary[key] = piece.number
+        if WORTH.search(piece.text) is None:
             return
         self._launchers.see(piece.text)
         line = self._line(piece)
@@ -249,7 +271,7 @@ class _Scanner:
     def _continue(self, builder: _Builder, piece: Piece) -> bool:
         if isinstance(builder, SummaryBuilder):
             return builder.feed(piece, self._line(piece))
-        if isinstance(builder, TracebackBuilder) and builder.ended_by(piece, worth=_WORTH.search(piece.text) is not None):
+        if isinstance(builder, TracebackBuilder) and builder.ended_by(piece, worth=WORTH.search(piece.text) is not None):
             return False
         if not builder.feed(piece):
             return False
@@ -260,8 +282,8 @@ class _Scanner:
     def _start(self, key: _Key, piece: Piece) -> bool:
         """Opens a builder when the line starts a block."""
         text, who = piece.text, piece.who
-        if TRACEBACK in text:
-            self._open[key] = (TracebackBuilder(piece, self._before.before(key, piece)), who)
+        if "Traceback" in text and (raised := traceback_start(piece, self._before.before(key, piece))) is not None:
+            self._open[key] = (raised, who)
             self._all = max(self._all, _ALL_INSIDE)
             return True
         stack = stack_start(piece, self._pid)
@@ -318,7 +340,10 @@ class _Scanner:
             )  # fmt: skip
             if not headers.is_a_rank(frames):
                 handled = "" if raised.to_the_end else builder.before.handled
-                raised = replace(raised, no_end=builder.before.no_end or headers.no_main(frames) or handled)
+                hint = "" if raised.to_the_end else builder.before.hint or headers.tries(frames)
+                raised = replace(raised, no_end=builder.before.no_end or headers.no_main(frames) or handled, hint=hint)
+                if any(headers.is_ordinary(line) for line in headers.behind_the_message(kind, text)):
+                    self._ordinary[key] = last.number + 1
             self._add_raised(raised)
             self._all = max(self._all, _ALL_AFTER)
 
@@ -355,7 +380,11 @@ class _Scanner:
             self._finish(key, builder, who)
         for event in (*self._fatal.values(), *self._last_raised.values()):
             self._add(event)
-        single = scan.path_rank is not None or scan.path_local is not None or len(self._ranks) <= 1
+        if not self._of_nodes:
+            self._ranks |= self._said
+        if scan.path_rank is None and scan.path_local is None:
+            self._ordinary.pop(_NOBODY, None)  # such lines may be of any process
+        single = len(self._ranks) <= 1  # by its lines: the number in a name may be that of a node
         events = [one for place in range(len(self._events)) for one in self._told(place, single=single)]
         events.sort(key=lambda event: event.line.number)
         first, last = self.timeline.ends()
@@ -380,12 +409,14 @@ class _Scanner:
         return [first, last] if days_apart(first.line.printed, last.line.printed) else [first]
 
     def _dated(self, event: Event, *, single: bool) -> Event:
+        number, own = event.line.number, _key(event.who)
         event = replace(event, line=self._at(event.line, single=single))
+        if self._of_nodes and event.who.rank_from == SAID:
+            event = replace(event, who=replace(event.who, rank=None, rank_from=""))
         if isinstance(event, SummaryEntry) and event.raised is not None:
             return replace(event, raised=replace(event.raised, line=self._at(event.raised.line, single=single)))
         if not isinstance(event, (Raised, Left)):
             return event
-        number, own = event.line.number, _key(event.who)
         if isinstance(event, Raised) and event.line.printed.own is None and event.begun is not None and not event.to_the_end:
             begun = self.timeline.of(event.begun)  # a logger's traceback has its time in front
             event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
@@ -395,6 +426,10 @@ class _Scanner:
         if isinstance(event, Left):
             return replace(event, went_on=went_on)
         lived = next((why for _, why in after if why), "")
+        if not lived and event.hint and self._ordinary.get(own, 0) > number:
+            lived = f"{event.hint}, and ordinary lines follow"
+        if not lived and event.frames and not event.to_the_end:
+            lived = next((why for said in self._output.values() if (why := said.far_after(number))), "")
         if not lived and event.logger and not event.to_the_end:
             lived = next((why for said in own_output if (why := said.recovered(number, event.logger, event.said))), "")
         return replace(event, went_on=went_on, lived=lived)

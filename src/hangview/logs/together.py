@@ -28,6 +28,8 @@ _BY_OTHERS = frozenset({EndKind.SIGNAL, EndKind.EXIT_CODE})
 _OF_ITSELF = frozenset({EndKind.OOM_KILLER, EndKind.SIGNAL})
 _ABORTED = "Aborted"
 _WHY = "half or more of the ranks raised the same while another one says nothing: so may all who waited for that one"
+_GATHERED = "every rank raised it, of what was gathered from all of them"
+_MAY_WAIT = "its words tell of a wait or of other processes, and no log shows that anybody waits for it"
 
 Ends: TypeAlias = "Mapping[int, tuple[ProcessEnd, ...]]"
 
@@ -69,10 +71,27 @@ def _kind(end: ProcessEnd) -> tuple[object, ...] | None:
     """What two ends have in common that may be of one wait; None for an end that is of a rank itself."""
     if end.kind in _OF_ITSELF or (end.kind is EndKind.FATAL and end.type != _ABORTED and not end.inside):
         return None
-    if not shared(end.type or "", end.what, proven=end.before_communication):
+    if not end.gathered and not shared(end.type or "", end.what, proven=end.before_communication):
         return None
     return end.kind, end.type, _DIFFERS.sub("", end.what)[:_SAID]
 
 
-def _follows(end: ProcessEnd) -> ProcessEnd:
-    return end if end.follower else replace(end, follower=True, why_follower=_WHY, before_communication=False)
+def gathered(ends: Ends, known: Collection[int]) -> Ends:
+    """The ends by rank; what each of the ``known`` ranks raised of what was gathered from all of them is marked to follow:
+    which of them differs, its words may tell, and who raised it does not."""
+    every = {rank for rank, told in ends.items() if told[0].gathered}
+    if len(every) < _FEWEST or not every >= set(known):
+        return ends
+    return {rank: tuple(_follows(end, _GATHERED) if end.gathered else end for end in told) for rank, told in ends.items()}
+
+
+def without_a_wait(ends: Ends, waited: Collection[int]) -> Ends:
+    """The same for whom nobody else ``waited`` by any log: who raised what tells of a wait, or of other processes, may have
+    waited itself."""
+    alone = [rank for rank in ends if not set(waited) - {rank}]
+    marks = {rank: tuple(_follows(end, _MAY_WAIT) if end.of_others else end for end in ends[rank]) for rank in alone}
+    return {**ends, **marks}
+
+
+def _follows(end: ProcessEnd, why: str = _WHY) -> ProcessEnd:
+    return end if end.follower else replace(end, follower=True, why_follower=why, before_communication=False)

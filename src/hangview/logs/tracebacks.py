@@ -7,6 +7,7 @@ each whether it belongs to the block. What it has not understood after a few lin
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.logs.headers import Before
@@ -20,9 +21,19 @@ TRACEBACK = "Traceback (most recent call last):"
 _OF_RANK = re.compile(r"Traceback \(most recent call last\): \(RANK (?P<rank>\d{1,7})\)")
 _FILE = re.compile(r'\s*(?:\(Python\) )?File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<name>.*)| in (?P<fault>.*))?')
 #: The last line of a traceback. The last part of the type starts with a capital, as classes do, or is one of the few others.
-_RAISED = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*|error|timeout|gaierror|herror))(?:: ?(?P<message>.*))?$")
+_RAISED = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:_?[A-Z]\w*|error|timeout|gaierror|herror))(?:: ?(?P<message>.*))?$")
+#: The same of a class without a capital, behind a raise statement: a logger's line may look like it.
+_RAISED_BY_NAME = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)+[a-z_]\w*): (?P<message>.*)$")
 _WORKER = re.compile(r"Caught \S+ in (?P<worker>(?:DataLoader|pin memory)[\w ]*?(?: process \d+| thread for device \d+)?)\.")
 _CHAIN = ("During handling of the above exception", "The above exception was the direct")
+#: How Python 3.11 and newer print a group of exceptions: a front on each line, and a rule above each exception of the group.
+_GROUP = "Exception Group Traceback"
+_GROUP_RULE = re.compile(r"\s*\+(?:-\+)?-{4,}(?: (?P<number>\d+) -+)?$")
+_GROUP_FRONT = re.compile(r"^\s*\| ?")
+#: rich: "╭──── Traceback (most recent call last) ────╮", "│ /job/train.py:212 in <module>   │", "│ ❱ 212 main()   │".
+_BOX = re.compile(r"╭─+ Traceback \(most recent call last\) ─+")
+_BOX_FRAME = re.compile(r"│ (?P<file>\S.*):(?P<line>\d+) in (?P<name>\S+)\s*│?\s*$")
+_BOX_RAISING = re.compile(r"│ ❱ *\d+ (?:│\s*)?(?P<code>\S.*)")
 #: Lines of the message behind the last line that are kept for telling what kind of error it is.
 _MESSAGE_LINES = 8
 _FRAMES = 120
@@ -47,6 +58,7 @@ class TracebackBuilder:
         self._state = "frames"
         self._blank = 0
         self._strange = 0
+        self._group = _GROUP in first.text
         self.closed = False
 
     def ended_by(self, piece: Piece, *, worth: bool) -> bool:
@@ -56,6 +68,12 @@ class TracebackBuilder:
     def feed(self, piece: Piece) -> bool:
         """Whether the line belongs to the traceback. After False the builder is done."""
         text = piece.text
+        if self._group:
+            if (rule := _GROUP_RULE.match(text)) is not None:
+                # Of the exceptions in a group the first one stands for all, behind the frames of the group's own.
+                return rule["number"] == "1" and self._begin_again()
+            text = _GROUP_FRONT.sub("", text)
+            piece = replace(piece, text=text)
         if self._state == "frames":
             return self._feed_frame(piece, text)
         if not text.strip():
@@ -84,6 +102,12 @@ class TracebackBuilder:
             self.links[-1] = (kind, said, "\n".join(self.message), frames, last)
         return True
 
+    def _begin_again(self) -> bool:
+        self._state, self.message = "frames", []
+        self.links.clear()
+        self.by_raise.clear()
+        return True
+
     def _feed_frame(self, piece: Piece, text: str) -> bool:
         found = _FILE.match(text)
         if found is not None:
@@ -97,7 +121,7 @@ class TracebackBuilder:
             self._raises = self._raises or text.lstrip().startswith("raise ")
             self._strange = 0 if text.strip() else self._strange + 1
             return self._strange < 3
-        raised = None if piece.level else _RAISED.match(text)
+        raised = None if piece.level else _RAISED.match(text) or (_RAISED_BY_NAME.match(text) if self._raises else None)
         if raised is None or not (self.frames or raised["type"]):
             self._strange += 1
             self.closed = self._strange >= 3 or bool(piece.level)
@@ -112,6 +136,27 @@ class TracebackBuilder:
         self.by_raise.append(self._raises)
         self._state = "message"
         return True
+
+
+class BoxBuilder(TracebackBuilder):
+    """A traceback as the library ``rich`` prints it: frames in a box, the exception behind it."""
+
+    def __init__(self, first: Piece, before: Before = Before()) -> None:  # noqa: B008 - immutable
+        super().__init__(first, before)
+        self._boxed = True
+
+    def feed(self, piece: Piece) -> bool:
+        if not self._boxed:
+            return super().feed(piece)
+        text = piece.text
+        if text.startswith("╰"):
+            self._boxed = False
+        elif (found := _BOX_FRAME.match(text)) is not None:
+            self._raises = False
+            self.frames.append(StackFrame(found["name"], found["file"], int(found["line"])))
+        elif (code := _BOX_RAISING.match(text)) is not None:
+            self._raises = code["code"].startswith("raise ")
+        return text[:1] in "│╰"
 
 
 class WorkStackBuilder:
@@ -167,6 +212,13 @@ class StackBuilder:
             name = parts.get("name") or parts.get("fault") or ""
             self._found.append(StackFrame(name.strip(), found["file"], int(found["line"])))
         return True
+
+
+def traceback_start(piece: Piece, before: Before) -> TracebackBuilder | None:
+    """A builder when the line starts a traceback."""
+    if TRACEBACK in piece.text:
+        return TracebackBuilder(piece, before)
+    return BoxBuilder(piece, before) if _BOX.match(piece.text) is not None else None
 
 
 def stack_start(piece: Piece, pid: int | None) -> StackBuilder | None:

@@ -21,7 +21,7 @@ PG = re.compile(
     r"\[(?:PG (?:ID (?P<id>\d+) PG GUID (?P<guid>[^ (\]]*)|(?P<pg>[^\s(\]]+))(?: ?\((?P<desc>[^)]*)\))? )?Rank (?P<rank>\d+)\] "
 )
 _WORK = (
-    r"WorkNCCL\(SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, TensorShape=\[[^\]]*\])?"
+    r"Work[A-Z]CCL\(SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, TensorShape=\[[^\]]*\])?"
     r"(?:, NumelIn=(?P<numel_in>\d+), NumelOut=(?P<numel_out>\d+))?, Timeout\(ms\)=(?P<timeout>\d+)\)"
 )
 _CAUGHT = re.compile(
@@ -42,6 +42,8 @@ _SIGNAL = re.compile(
 )
 _HEARTBEAT = re.compile(r"Heartbeat monitor timed out!.*?workMetaList_\.size\(\) ?= ?(?P<pending>\d+)")
 _STUCK = re.compile(r"watchdog got stuck for (?P<seconds>\d+) seconds(?:.*workMetaList_\.size\(\) ?= ?(?P<pending>\d+))?")
+#: The same of 2.5 and newer, where the process is ended: the seconds stand in the line before.
+_KILLED = re.compile(r"Terminating the process after attempting to dump debug info, due to ProcessGroupNCCL watchdog hang")
 _PATH = re.compile(r"dumping nccl trace to (?P<path>\S+)")
 _WRITTEN = re.compile(r"Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>\S+)")
 _NOT_WRITTEN = re.compile(
@@ -63,6 +65,8 @@ _DEVICE = re.compile(
     r"CUDA error: |uncorrectable ECC|GPU Hang|HW Exception by GPU|unspecified launch failure|illegal memory access",
     re.IGNORECASE,
 )
+#: ROCm's runtime writes these without a head, and ends its process.
+_ROCM = re.compile(r"(?:Memory access fault|HW Exception) by GPU node-\d+ ")
 
 #: 2.4's bracket "[PG 1 Rank 0]" holds the group's name, 2.3's the same text counts per process: told by the date in the head.
 
@@ -174,6 +178,8 @@ def _monitor(piece: Piece, line: LogLine, group: GroupRef, rest: str) -> list[Ev
     if found is not None:
         pending = None if found["pending"] is None else int(found["pending"])
         return [Heartbeat(who, line, at, group, pending, int(found["seconds"]), killed=piece.level == "F")]
+    if piece.level == "F" and _KILLED.search(rest) is not None:
+        return [Heartbeat(who, line, at, group, killed=True)]
     if rest.startswith("First PG on this rank to signal dumping"):
         return [DumpLine(who, line, at, "first")]
     if rest.startswith(_PREPARING):
@@ -193,7 +199,7 @@ def _monitor(piece: Piece, line: LogLine, group: GroupRef, rest: str) -> list[Ev
 def _failure(piece: Piece, line: LogLine, text: str) -> list[Event]:
     """An error that the watchdog thread met instead of a time-out: of the device, or of the network."""
     found = _TERMINATED.search(text) or _ASYNC.search(text)
-    said = found["text"] if found is not None else text if piece.level in ("E", "F") and _DEVICE.search(text) else None
-    if said is None:
+    if found is None and not (piece.level in ("E", "F") and _DEVICE.search(text)) and _ROCM.match(text) is None:
         return []
-    return [Fatal(piece.who, line, piece.at, "device" if _DEVICE.search(said) else "nccl", said)]
+    said = text if found is None else found["text"]
+    return [Fatal(piece.who, line, piece.at, "device" if _DEVICE.search(said) or found is None else "nccl", said)]
