@@ -287,6 +287,7 @@ FOLLOWERS = [
     end(3, "connection reset by peer", follower=True, why_follower="its peer was gone"),
     end(3, "watchdog time-out", EndKind.ABORT, follower=True, why_follower="it aborted after its time-out"),
     end(3, "ValueError", went_on=True, before_communication=False, inside=True),  # raised in the call, handled, went on
+    end(3, "RuntimeError: shapes differ across ranks", gathered=True),
 ]
 
 

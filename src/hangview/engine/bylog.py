@@ -284,6 +284,8 @@ def _origin(ends: Sequence[ProcessEnd] | None, logs: LogEvidence) -> bool:
         return False  # it may be of the start before
     if any(row.timed_out and row.rank == first.rank for row in logs.groups):
         return False  # it waited itself
+    if first.gathered:
+        return False  # all ranks print the same of what they gathered from each other
     return not first.follower and not quiet.is_quiet(first) and (not first.went_on or not first.inside)
 
 
