@@ -39,15 +39,24 @@ def lives_on(number: int, last: int, *, waits: bool, late: bool = False) -> Dump
 def test_a_fresh_call_of_the_main_loop_names_nobody_and_frees_nobody():
     """Ranks 0 and 2 are in the main loop's 200. Rank 1, which the side group misses, has yet to come to it, as has rank 3."""
     dumps = [lives_on(r, 200 if r in (0, 2) else 199, waits=r != 1, late=r in (0, 2)) for r in range(4)]
-    for incident in (look(*dumps), written(200.5, *dumps)):
-        assert incident.leads == (1,)
-        assert [(f.kind, f.role, f.seq) for f in incident.findings] == [(Kind.NOT_REQUESTED, Role.LEAD, 2)]
+    incident = written(200.5, *dumps)
+    assert incident.leads == (1,)
+    assert [(f.kind, f.role, f.seq) for f in incident.findings] == [(Kind.NOT_REQUESTED, Role.LEAD, 2)]
 
 
 def test_who_waits_for_its_fresh_call_is_named_all_the_same():
     """Rank 1 itself is in 200 and waits for rank 3: that is how a job runs."""
     dumps = [lives_on(r, 200 if r != 3 else 199, waits=r != 1, late=r != 3) for r in range(4)]
-    assert look(*dumps).leads == (1,)
+    assert written(200.5, *dumps).leads == (1,)
+
+
+@pytest.mark.parametrize("seconds", [9e6, -9e6])
+def test_where_the_files_times_are_lost_nothing_is_taken_to_run_on(seconds):
+    """What stands still may be a thread that listens, which is nothing odd, and the other call the hang."""
+    dumps = [lives_on(r, 200 if r != 3 else 199, waits=r != 1, late=r != 3) for r in range(4)]
+    incident = written(seconds, *dumps)
+    assert incident.leads == ()  # rank 1 waits in 200 for rank 3, and rank 3 in the side group for rank 1
+    assert 200 in {finding.seq for finding in incident.findings}
 
 
 def test_a_call_that_waited_long_too_is_not_one_of_a_job_that_runs():
@@ -85,9 +94,9 @@ def behind(*late: int, world: int = 4, pair: Pg | None = None) -> list[Dump]:
     ]
 
 
-@pytest.mark.parametrize(("seconds", "named"), [(42.5, ()), (45.0, (1,)), (10.0, (1,)), (9e6, (1,))])
+@pytest.mark.parametrize(("seconds", "named"), [(42.5, ()), (45.0, (1,)), (41.0, ()), (-100.0, (1,)), (9e6, (1,))])
 def test_who_has_not_finished_what_others_finished_a_moment_ago_may_be_a_moment_behind(seconds, named):
-    """Named after three seconds, and where the file's time is not known."""
+    """Named after three seconds, and where the file's time is not known: the clock of a file server may be behind a little."""
     incident = written(seconds, *behind(1))
     assert incident.leads == named
     assert incident.verdict is (Verdict.DIVERGENCE if named else Verdict.NOT_ENOUGH_EVIDENCE)
@@ -112,6 +121,39 @@ def test_where_most_wait_they_stand_because_of_it():
     for dump in dumps[:7]:
         dump.call("all_reduce", 42, OPEN, group=world)
     assert written(42.5, *dumps).leads == (7,)
+
+
+def test_two_who_are_waited_for_are_waited_for_by_most_together():
+    """Three wait for rank 1 and three for rank 6, each in a group of four: all others."""
+    left, right = Pg("5", "tp", (0, 1, 2, 3)), Pg("6", "tp2", (4, 5, 6, 7))
+    dumps = []
+    for r in range(8):
+        group = left if r < 4 else right
+        dump = rank(r).calls("all_reduce", 1, 41, group=group)
+        dumps.append(dump if r in (1, 6) else dump.call("all_reduce", 42, OPEN, group=group))
+    assert written(42.5, *dumps).leads == (1, 6)
+
+
+# -- of counters alone -----------------------------------------------------------------------------------------------------
+
+
+def cut_ahead(*, enqueued: int, completed: int, others: int) -> list[Dump]:
+    """Rank 0's file is cut at 20; its counters stand there, and the others' whole dumps end at ``others``, all completed."""
+    dumps = [rank(r).calls("all_reduce", 1, others) for r in (1, 2, 3)]
+    return [rank(0).calls("all_reduce", 1, 20).counts(enqueued, completed).cut(), *dumps]
+
+
+@pytest.mark.parametrize(("enqueued", "completed", "others"), [(41, 40, 39), (60, 59, 39), (30, 29, 12)])
+def test_counters_of_a_cut_dump_that_do_not_fit_the_others_name_nobody(enqueued, completed, others):
+    """Who completed 40 had all of them in it, so their dumps are older; or it counts sends and receives, too."""
+    incident = look(*cut_ahead(enqueued=enqueued, completed=completed, others=others))
+    assert (incident.verdict, incident.leads) == (Verdict.NOT_ENOUGH_EVIDENCE, ())
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(41.5, ()), (600.0, (1, 2, 3)), (9e6, ())])
+def test_where_one_waits_by_its_counters_the_others_files_must_show_silence(seconds, named):
+    """One call ahead: a heartbeat of a moment ago, or a hang that all files show by their silence."""
+    assert written(seconds, *cut_ahead(enqueued=42, completed=41, others=41)).leads == named
 
 
 def test_who_lags_in_an_earlier_call_as_well_is_a_moment_behind():

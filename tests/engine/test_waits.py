@@ -306,6 +306,13 @@ def test_a_batch_of_the_same_number_without_the_other_end_shows_nothing_over():
     assert (arrows(whole), ends(whole)[0]) == (set(), {End.LAG})
 
 
+def test_where_both_send_before_they_receive_one_number_is_two_messages():
+    """Rank 0's send 9 meets rank 1's receive 10, which is over: nobody is missed for what stands under 9 there."""
+    first = rank(0).wrapped().send(1, 9, OPEN, group=PAIR).recv(1, 10, group=PAIR)
+    found = graph(first, rank(1).wrapped().send(0, 9, group=PAIR).recv(0, 10, group=PAIR))
+    assert found.sinks == ()
+
+
 def test_of_three_members_each_counts_other_messages():
     """Rank 1's higher number is one of its messages with rank 2."""
     three = Pg("5", "pp", (0, 1, 2))

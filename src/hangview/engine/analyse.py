@@ -72,14 +72,14 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         timed_out = bylog.timed_out(filled, logs)
     stand = still.standing(now, timed_out)
     since = live.Since(now, judged, stand)
-    known = live.reaching(known, since)
+    hosts = clocks.clocks(records, judged)
+    known = live.reaching(known, since, hosts)
     open_calls = live.without_running(records, stalls.stalls(records, grouping.groups, calls, known, names), since)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
     single = frozenset(group.id for group in grouping.groups if len(group.ranks) == 1 and not group.inferred)
     graph = waits.build(records, known, open_calls, traffic, lost, apart, single)
     moved, late = callsites.shifts(judged), clocks.stragglers(judged)
-    hosts = clocks.clocks(records, judged)
     case = findings.Case(
         records=records,
         groups=grouping.groups,
@@ -123,7 +123,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     coverage = _coverage(records, of_groups, grouping.world, logs)
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     unsaid = unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)
-    unseen = bool(coverage.missing) or _cut_off(known)
+    unseen = bool(coverage.missing) or _cut_off(records, known)
     if verdict is Verdict.NO_HANG and (unsaid or unseen or _still_open(found, graph)):
         verdict = Verdict.NOT_ENOUGH_EVIDENCE
     return Incident(
@@ -188,9 +188,17 @@ def _open_behind(grouping: Grouping, entries: pl.DataFrame) -> bool:
     return bool(grouping.behind) and bool(entries["reading"].is_in(readings.OPEN).any())
 
 
-def _cut_off(known: Windows) -> bool:
-    """Whether a rank's newest calls may be among what its file has lost: what it waits in would be."""
-    return any(window.above is CellState.CUT for window in known.values())
+def _cut_off(records: Records, known: Windows) -> bool:
+    """Whether a rank's newest calls may be among what its file has lost: what it waits in would be. So may the newest call of a
+    group of which counters alone tell, on all ranks: what its records say of how it ended is not known."""
+    if any(window.above is CellState.CUT for window in known.values()):
+        return True
+    front: dict[int, int] = {}
+    for window in known.values():
+        front[window.group] = max(window.newest or 0, front.get(window.group, 0))
+    cut = {w.group for w in known.values() if w.source is not None and records.sources[w.source].partial}
+    told = {w.group for w in known.values() if w.newest_from == "entry" and w.newest == front[w.group]}
+    return any(front[group] for group in cut - told)
 
 
 def _nothing_beside(coverage: Coverage, known: Windows, traffic: Traffic) -> bool:

@@ -62,6 +62,7 @@ def _finding(records: Records, told: Sequence[GroupStatus], lost: Sequence[Group
     who, first = name_ranks(ranks, 12), lost[0]
     has, by = agrees(who, "has", "have"), agrees(who, "its", "their")
     group = f"process group {first.pg_id}" if first.name is None else f"group {first.desc or first.name}"
+    wrapped = all(records.sources[one.source].wrapped for one in lost)
     by_numbers: dict[tuple[int | None, int | None], list[GroupStatus]] = defaultdict(list)
     for one in told:
         by_numbers[one.raw[0], one.raw[2]].append(one)
@@ -77,8 +78,8 @@ def _finding(records: Records, told: Sequence[GroupStatus], lost: Sequence[Group
         Kind.NOT_OBSERVED, Role.NOTE, tuple(ranks), (), None, None, None, None, Side.UNKNOWN,
         f"{who} {has} a call of {group} open, by {by} counters, and no record of it is left",
         tuple(lines[:_LINES]),
-        f"the stacks of {who} and of the others of that group: is somebody missing there? A larger TORCH_FR_BUFFER_SIZE keeps "
-        "the record",
+        f"the stacks of {who} and of the others of that group: is somebody missing there?"
+        + (" A larger TORCH_FR_BUFFER_SIZE keeps the record" if wrapped else ""),
         ("that the call stands still: when it was requested is not recorded", *not_concluded(Kind.NOT_OBSERVED, who)[1:]),
     )  # fmt: skip
 

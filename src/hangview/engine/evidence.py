@@ -188,7 +188,8 @@ class Telling:
         return (*lines, *self._more(stall.untold))
 
     def waited_ns(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> int | None:
-        """How long the one of these ranks that asked first had waited when its file was written; None where that is not told.
+        """How long the one of these ranks that asked first had waited when its file was written, as far as records tell; None
+        where none does.
 
         A file's time is later where it was copied without it, which only makes a request look older.
         """
@@ -199,8 +200,7 @@ class Telling:
             source, target = (int(x) for x in place[1].removeprefix("p2p ").split("->"))
             lane = self.traffic.lanes[place[0], source, target]
             asked = [(request.source, request.created_ns) for rank in ranks for request in lane.end(rank).open[:1]]
-        ages = [self.records.sources[at].mtime_ns - created for at, created in asked if created is not None]
-        return max(ages) if len(ages) == len(ranks) else None
+        return max((self.records.sources[at].mtime_ns - created for at, created in asked if created is not None), default=None)
 
     def sides(self, place: Place, sides: Sequence[SignatureSide]) -> tuple[Evidence, ...]:
         """One line a side, with the record of its first rank."""

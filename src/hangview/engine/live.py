@@ -12,25 +12,21 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine.still import LONG
+from hangview.engine.still import LONG, MOMENT
 from hangview.incident import COLLECTIVE
 from hangview.schema import CellState
 from hangview.text import lasted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from hangview.engine.calls import Calls
     from hangview.engine.stalls import Stall
     from hangview.engine.still import OpenCall
     from hangview.engine.windows import Windows
+    from hangview.incident import Clock
     from hangview.schema import Records
-
-#: Nanoseconds within which the last calls of a rank that runs were made.
-_LAST = 2 * 1_000_000_000
-#: A file that is so much younger than a request (in nanoseconds) was copied without its time.
-_COPIED = 3600 * 1_000_000_000
 
 
 class Since:
@@ -51,11 +47,12 @@ class Since:
             self.newest = dict(entries.group_by("source").agg(newest=times).drop_nulls().iter_rows())
 
 
-def reaching(known: Windows, since: Since) -> Windows:
+def reaching(known: Windows, since: Since, clocks: Sequence[Clock]) -> Windows:
     """Windows in which a dump that is older than others' calls tells all the same of a call that stood still long before it.
 
-    A minute is more than clocks of one job are apart.
+    A minute is more than clocks of one job are apart, but for what is known of them.
     """
+    ahead = {rank: clock.offset_ns for clock in clocks for rank in clock.ranks}
     if not since.still:
         return known
     out = dict(known)
@@ -63,7 +60,7 @@ def reaching(known: Windows, since: Since) -> Windows:
         for (of, rank), window in known.items():
             if of != group or window.above is not CellState.BEFORE_DUMP or window.source is None or window.newest is None:
                 continue
-            beyond = since.newest.get(window.source, 0) - begun
+            beyond = since.newest.get(window.source, 0) - begun - max(0, ahead.get(rank, 0))
             if window.newest < seq and beyond >= LONG:
                 reason = (
                     f"newest here is {window.newest}, and its dump reaches {lasted(beyond / 1e9)} beyond the others' request"
@@ -74,7 +71,7 @@ def reaching(known: Windows, since: Since) -> Windows:
 
 def without_running(records: Records, found: Mapping[tuple[int, int], Stall], since: Since) -> dict[tuple[int, int], Stall]:
     """Open calls but for those of a part of the job that runs on: requested, on all ranks that wait in it, long after a call
-    that stands still and as one of the last things before the dump was written; some of its ranks stand in the still one.
+    that stands still and, by the files' times, a moment before the dump was written; some of its ranks stand in the still one.
     """
     if not since.still:
         return dict(found)
@@ -91,7 +88,8 @@ def _runs(records: Records, stall: Stall, since: Since, begun: int) -> bool:
         if asked is None:
             return False
         source = rows[rank]["source"]
-        waited = records.sources[source].mtime_ns - asked
-        if asked < begun + LONG or asked < since.newest.get(source, asked) - _LAST or _LAST <= waited < _COPIED:
+        running = asked >= begun + LONG and asked >= since.newest.get(source, asked) - MOMENT
+        # a file older than its request is one whose time is off: that is no knowing that it waited a moment only
+        if not running or not 0 <= records.sources[source].mtime_ns - asked < MOMENT:
             return False
     return True

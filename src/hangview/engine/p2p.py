@@ -47,7 +47,9 @@ class Request:
     created_ns: int | None
     unclear: bool = False  #: nothing tells whether it is over
     held: bool = False  #: another open request of its rank may be what holds it: one of its batch, or an earlier one
-    met: bool | None = None  #: in a group of two: whether what its peer has under the same p2p_seq is the other end of it
+    met: str = (
+        ""  #: in a group of two: what its peer's records under the same p2p_seq answer, as waits has it; "": none is left
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,15 +241,35 @@ def _held(records: Records, still: pl.DataFrame, entries: pl.DataFrame) -> pl.Da
 
 
 def _met(paired: pl.DataFrame, still: pl.DataFrame, two: Sequence[int]) -> pl.DataFrame:
-    """Open requests with ``met``. Two members count the same sends and receives, so one number stands for the same message, or
-    the same batch, on both: a batch that lacks the other end there was made another time, or never."""
+    """Open requests with ``met`` ("over", "none", "untold", or "" as :func:`hangview.engine.waits` has its answers).
+
+    Two members count the same sends and receives, so one number stands for the same message, or the same batch, on both: a
+    batch that lacks the other end there was made another time, or never. Not never where the peer has such an end under a later
+    number: both may send before they receive.
+    """
     asked = still.filter(pl.col("group").is_in(two)).select(
         "source", "position", "group", "p2p_seq", peer=pl.when("sends").then("dst").otherwise("src"), end=~pl.col("sends")
     )
-    number = ["group", "p2p_seq", "peer"]
-    there = paired.select("group", "p2p_seq", "sends", peer="rank").join(asked.select(number).unique(), on=number, how="semi")
-    met = asked.join(there, on=number).group_by("source", "position").agg(met=(pl.col("sends") == pl.col("end")).any())
-    return still.join(met, on=["source", "position"], how="left", maintain_order="left")
+    peers = asked.group_by("group", "peer").agg(least=pl.col("p2p_seq").min())
+    there = paired.select("group", "sends", peer="rank", other="p2p_seq").join(peers, on=["group", "peer"])
+    there = there.filter(pl.col("other") >= pl.col("least")).drop("least")  # what is open is the newest: few are left
+    same, right = pl.col("other") == pl.col("p2p_seq"), pl.col("sends") == pl.col("end")
+    told = asked.join(there, on=["group", "peer"]).group_by("source", "position")
+    found = told.agg(
+        there=same.any(), over=(same & right).any(), later=(right & (pl.col("other") > pl.col("p2p_seq"))).any()
+    ).select(
+        "source",
+        "position",
+        met=pl.when("over")
+        .then(pl.lit("over"))
+        .when(~pl.col("there"))
+        .then(pl.lit(""))
+        .when("later")
+        .then(pl.lit("untold"))
+        .otherwise(pl.lit("none")),
+    )
+    both = still.join(found, on=["source", "position"], how="left", maintain_order="left")
+    return both.with_columns(pl.col("met").fill_null(""))
 
 
 def _peers(records: Records, groups: tuple[Group, ...], rows: pl.DataFrame) -> pl.DataFrame:

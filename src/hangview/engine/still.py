@@ -24,8 +24,25 @@ if TYPE_CHECKING:
 #: Nanoseconds that no call of a job that runs is open while its rank goes on with others.
 LONG = 60 * 1_000_000_000
 
+#: Nanoseconds; who has waited no longer than this when its dump is written may be in the midst of a step.
+MOMENT = 2 * 1_000_000_000
+#: Nanoseconds by which a file may seem to be older than what is in it, where a file server's clock is behind.
+_BEHIND = LONG
+#: A file that is so much younger than a request (in nanoseconds) was copied without its time.
+_COPIED = 3600 * 1_000_000_000
+
 #: (group, lane, seq, rank) of an open call; of sends and receives lane and seq are "" and 0.
 OpenCall = tuple[int, str, int, int]
+
+
+def a_moment(waited_ns: int | None) -> bool:
+    """Whether somebody had waited a moment only when the dump was written, by the file's time."""
+    return waited_ns is not None and -_BEHIND < waited_ns < MOMENT
+
+
+def long_since(waited_ns: int | None) -> bool:
+    """The contrary, of a file that bears the time of its writing. Neither is so where that is not known."""
+    return waited_ns is not None and MOMENT <= waited_ns < _COPIED
 
 
 def stands(still: AbstractSet[OpenCall], place: Place, rank: int) -> bool:

@@ -319,8 +319,8 @@ def _answer(lane: P2PLane, other: LaneEnd, index: int, request: Request, *, pair
         return "over"
     if pair and request.p2p_seq is not None and other.newest_p2p is not None and other.newest_p2p >= request.p2p_seq:
         # Two members count the same sends and receives. The record of this one may be gone, and the call open all the same.
-        if request.met is not None:
-            return "over" if request.met else "none"
+        if request.met:
+            return request.met
         gone = other.oldest_p2p is None or other.oldest_p2p > request.p2p_seq
         return "untold" if gone else "over"
     return "none"

@@ -94,6 +94,7 @@ def windows(
                 out[group.id, rank] = window if told is None else _in_doubt(window, told)
             if source in grouping.behind:
                 out[group.id, rank] = _behind(out[group.id, rank], grouping.behind[source])
+    out = _at_one_moment(out, records)
     loose = {g.id for g in grouping.groups if g.inferred and g.desc != DEFAULT_DESC}
     holey = frozenset(i for i, s in enumerate(records.sources) if s.only_active)
     return _older_dumps(out, calls, loose, holey, early)
@@ -201,7 +202,7 @@ def _window(
     row = row or {}
     newest, oldest, done = row.get("newest"), row.get("oldest"), row.get("last_done")
     open_seq, open_position = row.get("open_seq"), row.get("open_position")
-    origin = "entry"
+    origin, read = "entry", newest
     if counter is not None and counter.enqueued is not None:
         told = max(counter.enqueued, 0)
         completed = max(counter.completed or 0, 0)
@@ -218,7 +219,7 @@ def _window(
     if origin == "counter":
         inside = CellState.OMITTED if info.only_active else CellState.OVERWRITTEN if info.wrapped else inside
     if cut:
-        above, reason = CellState.CUT, f"its file was read in part; newest entry read is {newest}"
+        above, reason = CellState.CUT, f"its file was read in part; newest entry read is {read}"
     elif newest == 0:
         above, reason = CellState.NOT_REQUESTED, "its counters say that it requested nothing here yet"
     elif origin == "counter":
@@ -231,6 +232,28 @@ def _window(
         group, rank, source, oldest, newest, origin, row.get("newest_record"), done, open_seq, open_position,
         above, inside, below, reason, launching,
     )  # fmt: skip
+
+
+def _at_one_moment(found: Windows, records: Records) -> Windows:
+    """Take back the open call of a cut dump that its counters alone tell of, where they do not fit what the others recorded.
+
+    A rank is at most one call ahead of members that it needs; counters that say more are of sends and receives too, or the
+    others' dumps are older. So they are where a member's whole dump ends below what was completed.
+    """
+    by_group: dict[int, list[Window]] = defaultdict(list)
+    for window in found.values():
+        if window.newest is not None:
+            by_group[window.group].append(window)
+    out = dict(found)
+    for key, window in found.items():
+        cut = window.source is not None and records.sources[window.source].partial
+        if not cut or window.open_seq is None or window.open_position is not None:
+            continue
+        others = [w for w in by_group[window.group] if w.rank != window.rank]
+        ahead = (window.newest or 0) > max((w.newest or 0 for w in others), default=0) + 1
+        if ahead or any(w.covers and (w.newest or 0) < window.open_seq - 1 for w in others):
+            out[key] = replace(window, open_seq=None)
+    return out
 
 
 def _in_doubt(window: Window, told: GroupStatus) -> Window:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
-from hangview.engine.findings.case import Case, a_moment, most_wait, place_order
+from hangview.engine.findings.case import Case, most_wait, place_order, silent_ns
 from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.findings.first import first_to_tell
-from hangview.engine.still import stands
+from hangview.engine.still import a_moment, long_since, stands
 from hangview.engine.waits import Arrow
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -118,13 +118,25 @@ def _doubt(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiter
         return _Doubt(weight, "their dump may have been written just before the call")
     waited = tell.waited_ns(case.stalls, place, waiters)
     behind = all(rank in case.graph.lagging for rank in ranks)  # a dump that was written a moment earlier looks so
-    if weight is Role.NOTE and a_moment(waited) and (behind or not most_wait(case, ranks)):
-        return _Doubt(weight, f"none of them had waited longer than {(waited or 0) / 1e9:.1f} s when its dump was written")
+    if weight is Role.NOTE and a_moment(waited) and (behind or not most_wait(case)):
+        told = max(0, waited or 0) / 1e9
+        return _Doubt(weight, f"none of them had waited longer than {told:.1f} s when its dump was written")
+    if weight is Role.NOTE and waited is None and _of_counters(case, place, waiters):
+        silent = silent_ns(case, ranks)
+        if a_moment(silent) or (not long_since(silent) and 2 * len(waiters) <= seen):
+            return _Doubt(weight, "of those who wait counters alone are left, and since when they wait is not recorded")
     if set(ranks) & case.maybe_open:
         return _Doubt(Role.LEAD, "their recorder does not note completion, they may still be in their newest call", _STACKS)
     if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1 and not group.name.isdecimal():
         return _Doubt(Role.LEAD, "the members of this group are not recorded: it may be several groups of one name", _MEMBERS)
     return None
+
+
+def _of_counters(case: Case, place: Place, waiters: Sequence[int]) -> bool:
+    """Whether counters alone tell that these ranks wait there."""
+    if place[1] != COLLECTIVE:
+        return False
+    return all(rank not in case.stalls[place[0], place[2]].positions for rank in waiters)
 
 
 def _undecided(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiters: Sequence[int], doubt: _Doubt) -> Finding:
@@ -221,7 +233,8 @@ def _absence(
         kept += (f"that the job stands still: {wait} had waited {waited / 1e9:.1f} s at most when the dumps were written",)
     return Finding(
         kind, role, tuple(ranks), tuple(waiters), group.id, place[1], place[2], op,
-        Side.UNKNOWN if late else Side.HOST,  # it may not have come because its device does not get on
+        # it may not have come because its device does not get on, or what waits for it is known from a counter alone
+        Side.UNKNOWN if late or _of_counters(case, place, waiters) else Side.HOST,
         summary, tuple(evidence),
         _first(case, tell, compare_first(kind, who), late), kept, tuple(steps),
     )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
@@ -63,21 +65,21 @@ def place_order(case: Case, place: Place) -> tuple[int, int, str, int]:
     return (-len(group.ranks), place[0], place[1], place[2])
 
 
-#: Nanoseconds; who has waited no longer than this when its dump is written may be in the midst of a step.
-_MOMENT_NS = 2_000_000_000
-
-
-def a_moment(waited_ns: int | None) -> bool:
-    """Whether somebody had waited a moment only when the dumps were written, by the files' times. That is not known of a file
-    that was copied without its time, which is younger, and of one that is older than the request, as where clocks are off."""
-    return waited_ns is not None and 0 <= waited_ns < _MOMENT_NS
-
-
-def most_wait(case: Case, ranks: Collection[int]) -> bool:
-    """Whether half of the others whose dumps were read wait for ``ranks``, or for who does. Dumps of a job that runs, taken in
-    the midst of a step, seldom look so."""
+def most_wait(case: Case) -> bool:
+    """Whether half of the ranks whose dumps were read wait for those that are waited for and wait for nobody. Dumps of a job
+    that runs, taken in the midst of a step, seldom look so."""
     read = {source.rank for source in case.records.sources if source.usable and source.rank is not None}
-    return 2 * len(case.graph.behind(ranks) - set(ranks)) >= len(read - set(ranks))
+    ends = set(case.graph.sinks)
+    return 2 * len(case.graph.behind(ends) - ends) >= len(read - ends)
+
+
+def silent_ns(case: Case, ranks: Collection[int]) -> int | None:
+    """How long the one of these ranks that did something last had done nothing when its file was written; None where no time is
+    recorded."""
+    entries = case.records.entries.filter(pl.col("rank").is_in(sorted(ranks)))
+    newest = pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max())
+    times = entries.group_by("source").agg(newest=newest).drop_nulls()
+    return min((case.records.sources[at].mtime_ns - last for at, last in times.iter_rows()), default=None)
 
 
 def older(case: Case, rank: int) -> bool:

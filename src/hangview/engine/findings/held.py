@@ -9,8 +9,8 @@ import polars as pl
 
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
-from hangview.engine.findings.case import Case, a_moment, older, place_order
-from hangview.engine.still import stands
+from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.still import a_moment, stands
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
 from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
