@@ -38,7 +38,8 @@ def open_by_counters(records: Records, entries: pl.DataFrame, past: AbstractSet[
     asked = {one.source for told in of_group.values() for one in told if _is_open(one)}
     if not asked:
         return ()
-    recorded = set(entries.filter(pl.col("source").is_in(asked)).select("source", "pg_id").unique().iter_rows())
+    held = entries.lazy().filter(pl.col("source").is_in(asked)).select("source", "pg_id").unique()
+    recorded = set(held.collect(engine="streaming").iter_rows())
     out = []
     for _, told in sorted(of_group.items(), key=lambda each: (each[0][0], each[0][1] or "")):
         lost = [one for one in told if _is_open(one) and (one.source, one.pg_id) not in recorded]

@@ -250,9 +250,17 @@ def _met(paired: pl.DataFrame, still: pl.DataFrame, two: Sequence[int]) -> pl.Da
     asked = still.filter(pl.col("group").is_in(two)).select(
         "source", "position", "group", "p2p_seq", peer=pl.when("sends").then("dst").otherwise("src"), end=~pl.col("sends")
     )
+    if asked.is_empty():
+        return still.with_columns(met=pl.lit(""))
     peers = asked.group_by("group", "peer").agg(least=pl.col("p2p_seq").min())
-    there = paired.select("group", "sends", peer="rank", other="p2p_seq").join(peers, on=["group", "peer"])
-    there = there.filter(pl.col("other") >= pl.col("least")).drop("least")  # what is open is the newest: few are left
+    there = (
+        paired.lazy()
+        .select("group", "sends", peer="rank", other="p2p_seq")
+        .join(peers.lazy(), on=["group", "peer"])
+        .filter(pl.col("other") >= pl.col("least"))  # what is open is the newest: few are left
+        .drop("least")
+        .collect(engine="streaming")
+    )
     same, right = pl.col("other") == pl.col("p2p_seq"), pl.col("sends") == pl.col("end")
     told = asked.join(there, on=["group", "peer"]).group_by("source", "position")
     found = told.agg(
