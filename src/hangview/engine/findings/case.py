@@ -76,9 +76,9 @@ def most_wait(case: Case) -> bool:
 def silent_ns(case: Case, ranks: Collection[int]) -> int | None:
     """How long the one of these ranks that did something last had done nothing when its file was written; None where no time is
     recorded."""
-    entries = case.records.entries.filter(pl.col("rank").is_in(sorted(ranks)))
+    entries = case.records.entries.lazy().filter(pl.col("rank").is_in(sorted(ranks)))  # lazy: copies what it needs only
     newest = pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max())
-    times = entries.group_by("source").agg(newest=newest).drop_nulls()
+    times = entries.group_by("source").agg(newest=newest).drop_nulls().collect()
     return min((case.records.sources[at].mtime_ns - last for at, last in times.iter_rows()), default=None)
 
 
