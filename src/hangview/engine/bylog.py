@@ -212,10 +212,7 @@ def _beside(findings: Sequence[Finding], ends: Iterable[Sequence[ProcessEnd]], l
     leads = [finding for finding in findings if finding.role is Role.LEAD]
     if not leads or any(finding.kind is not Kind.NOT_OBSERVED for finding in leads):
         return []
-    own = judge.alike(told[0] for told in ends if _origin(told, logs))
-    met = [
-        judge.process_ended_finding(logs, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in own[:_NOTES]
-    ]
+    met = judge.noted(logs, (told[0] for told in ends if _origin(told, logs)))[:_NOTES]
     return [replace(one, not_concluded=(*one.not_concluded, _NO_PART)) for one in met]
 
 

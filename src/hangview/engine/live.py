@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine.still import LONG, MOMENT
+from hangview.engine.still import LONG, MOMENT, newest_times
 from hangview.incident import COLLECTIVE
 from hangview.schema import CellState
 from hangview.text import lasted
@@ -43,8 +43,7 @@ class Since:
         self.standing = {row["rank"] for row in waiting}  #: ranks that are known to stand in one
         self.newest: dict[int, int] = {}  #: source -> its newest time
         if self.still:
-            times = pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max())
-            self.newest = dict(entries.group_by("source").agg(newest=times).drop_nulls().iter_rows())
+            self.newest = dict(newest_times(entries.lazy()).drop_nulls().collect().iter_rows())
 
 
 def reaching(known: Windows, since: Since, clocks: Sequence[Clock]) -> Windows:
@@ -52,9 +51,9 @@ def reaching(known: Windows, since: Since, clocks: Sequence[Clock]) -> Windows:
 
     A minute is more than clocks of one job are apart, but for what is known of them.
     """
-    ahead = {rank: clock.offset_ns for clock in clocks for rank in clock.ranks}
     if not since.still:
         return known
+    ahead = {rank: clock.offset_ns for clock in clocks for rank in clock.ranks}
     out = dict(known)
     for (group, seq), begun in since.still.items():
         for (of, rank), window in known.items():

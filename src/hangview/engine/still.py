@@ -51,6 +51,13 @@ def stands(still: AbstractSet[OpenCall], place: Place, rank: int) -> bool:
     return (place[0], lane, seq, rank) in still
 
 
+def newest_times(entries: pl.LazyFrame) -> pl.LazyFrame:
+    """``source`` and ``newest``: the newest time of a request or of an end that its file tells, in nanoseconds since 1970; null
+    where it tells none."""
+    newest = pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max())
+    return entries.group_by("source").agg(newest=newest)
+
+
 def standing(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]] = frozenset()) -> frozenset[OpenCall]:
     """The open calls that stand still, of what ``readings.read`` gave.
 
@@ -64,13 +71,8 @@ def standing(entries: pl.DataFrame, timed_out: AbstractSet[tuple[int, int, int]]
     told: set[OpenCall] = {(group, COLLECTIVE, seq, rank) for group, seq, rank in timed_out}
     if rows.is_empty():
         return frozenset(told)
-    newest = (
-        entries.lazy()
-        .filter(pl.col("source").is_in(rows["source"].unique().implode()))
-        .group_by("source")
-        .agg(newest=pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max()))
-        .collect()
-    )
+    of_these = entries.lazy().filter(pl.col("source").is_in(rows["source"].unique().implode()))
+    newest = newest_times(of_these).collect()
     old = (pl.col("newest") - pl.col("created_ns") >= LONG).fill_null(value=False)
     found = rows.join(newest, on="source").filter((pl.col("reading") == int(CellState.FAILED)) | old)
     for group, kind, seq, rank in found.select("group", "lane", "seq", "rank").iter_rows():

@@ -181,24 +181,22 @@ def alike(ends: Iterable[ProcessEnd]) -> list[list[ProcessEnd]]:
     return list(found.values())
 
 
+def noted(evidence: LogEvidence, ends: Iterable[ProcessEnd]) -> list[Finding]:
+    """A note for each story that these ends are."""
+    return [process_ended_finding(evidence, told[0], ranks=[end.rank for end in told], role=Role.NOTE) for told in alike(ends)]
+
+
 def _notes(scene: Scene) -> list[Finding]:
     """What is worth knowing and explains no hang: how an earlier attempt ended, and what the heartbeat monitors ended."""
     evidence = scene.evidence
     earlier = [end for end in evidence.earlier_ends if not end.follower and not end.beside]
-    notes = [
-        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in alike(earlier)
-    ]
+    notes = noted(evidence, earlier)
     # Who waited until a time-out and met an error of the device beside it: which of them came first, no line tells.
     met = [one for rank, ends in scene.ends.items() for one in ends[:1] if rank in scene.waits and one.kind is EndKind.DEVICE]
-    notes += [
-        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE)
-        for ends in alike(end for end in met if not end.follower)
-    ]
+    notes += noted(evidence, (end for end in met if not end.follower))
     # What was raised in a cleanup, beside the end that others waited for.
     late = [ends[0] for ends in scene.ends.values() if ends[0].why_follower == quiet.AFTERWARDS]
-    notes += [
-        process_ended_finding(evidence, ends[0], ranks=[end.rank for end in ends], role=Role.NOTE) for ends in alike(late)
-    ]
+    notes += noted(evidence, late)
     beats = [ends[0] for ends in scene.ends.values() if ends[0].kind is EndKind.HEARTBEAT]
     for ends in alike(beats):
         ranks = [end.rank for end in ends]

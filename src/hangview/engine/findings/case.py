@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from hangview.engine.still import newest_times
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ def silent_ns(case: Case, ranks: Collection[int]) -> int | None:
     """How long the one of these ranks that did something last had done nothing when its file was written; None where no time is
     recorded."""
     entries = case.records.entries.lazy().filter(pl.col("rank").is_in(sorted(ranks)))  # lazy: copies what it needs only
-    newest = pl.max_horizontal(pl.col("created_ns").max(), pl.col("completed_ns").max())
-    times = entries.group_by("source").agg(newest=newest).drop_nulls().collect()
+    times = newest_times(entries).drop_nulls().collect()
     return min((case.records.sources[at].mtime_ns - last for at, last in times.iter_rows()), default=None)
 
 
