@@ -281,6 +281,9 @@ class Session:
         parts: Parts | None,
         cancelled: Callable[[], bool],
     ) -> tuple[Records, LogEvidence | None]:
+        if not any(source.kind is SourceKind.LOG for source in records.sources):
+            self._logs = {}
+            return records, None  # to import what reads them takes as long as to read a small set
         from hangview.dumps.calling_off import Cancelled
         from hangview.logs import LogFile, of_this_run, scan_log
 

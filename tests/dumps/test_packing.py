@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hangview.dumps import pack, packing, pool
+from hangview.dumps import pack, packing, pool, processes
 from hangview.dumps.packing import Packed, make
 from hangview.dumps.read import read_file
 from hangview.incident import Incident, load
@@ -412,8 +412,9 @@ def test_packs_are_read_in_another_process(job, tmp_path, monkeypatch):
 def test_a_pack_that_ends_the_process_that_reads_it_is_one_line(job, tmp_path, monkeypatch):
     packed(tmp_path / "x.hvpack", job)
     monkeypatch.setattr(pool._Pool, "start", START_PROCESSES)
-    ending = "import os; import hangview.dumps.pack as pack; pack.read = lambda *_: os.abort(); "
-    monkeypatch.setattr(pool, "_BOOT", pool._BOOT.replace("; from", f"; {ending}from", 1))
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
+    ending = "import os; import hangview.dumps.pack as pack; pack.read = lambda *_: os.abort()"
+    monkeypatch.setattr(pool, "_BOOT", pool._BOOT.replace("\n", f"\n{ending}\n", 1))
     found = look(tmp_path / "x.hvpack", job)
     broken = [source for source in found.records.sources if source.path.endswith("x.hvpack")]
     assert [source.status.value for source in broken] == ["unreadable"]

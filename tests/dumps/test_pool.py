@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hangview.dumps import pool
+from hangview.dumps import pool, processes
 from hangview.dumps.calling_off import Cancelled
 from hangview.dumps.find import Found, find
 from hangview.dumps.pool import read_all
@@ -20,7 +20,7 @@ from tests.dumps.job import plain, write
 
 #: A worker in which one file ends the process, and another makes it raise.
 _DEADLY = """
-import os, sys
+import multiprocessing.connection, os, sys
 sys.path[:] = {path!r}
 from hangview.dumps import worker
 read = worker.read_file
@@ -31,7 +31,7 @@ def read_or_die(found, limits, known):
         raise SystemExit(4)
     return read(found, limits, known)
 worker.read_file = read_or_die
-worker.serve({handle}, {space}, gentle={gentle})
+worker.serve(multiprocessing.connection.Connection({handle}), {space}, gentle={gentle})
 """
 
 
@@ -44,7 +44,8 @@ def files(tmp_path):
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Start processes for a few small files."""
+    """Start programs for a few small files, and no copies of this process: of those tells test_processes."""
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
     monkeypatch.setattr(pool, "SMALL", 0)
     monkeypatch.setattr(pool, "TASK_BYTES", 1 << 14)
     monkeypatch.setattr(pool, "FIRST_FILES", 2)

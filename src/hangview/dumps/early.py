@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from hangview.dumps import processes
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Sequence
 
     from hangview.dumps.heads import Heads
+    from hangview.dumps.processes import Child
     from hangview.schema import ReadOptions
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.early import serve; serve({handle})"
@@ -31,17 +31,16 @@ _POLL = 0.05
 class Early:
     """An answer that is on its way."""
 
-    process: subprocess.Popen[bytes]
-    connection: Connection
+    child: Child
 
     def take(self, cancelled: Callable[[], bool]) -> Heads | None:
         """The answer, once: None when there is nothing to say, when it takes too long, and when ``cancelled()`` says so."""
         end = time.monotonic() + PATIENCE
         try:
-            while not self.connection.poll(_POLL):
+            while not self.child.connection.poll(_POLL):
                 if cancelled() or time.monotonic() >= end:
                     return None
-            answer: Heads | None = self.connection.recv()
+            answer: Heads | None = self.child.connection.recv()
         except (EOFError, OSError):  # the process has ended
             return None
         else:
@@ -51,7 +50,7 @@ class Early:
 
     def drop(self) -> None:
         """Nobody wants the answer."""
-        processes.end(self.process, self.connection)
+        self.child.end()
 
 
 def ask_early(paths: Sequence[str], options: ReadOptions) -> Early | None:
@@ -59,12 +58,11 @@ def ask_early(paths: Sequence[str], options: ReadOptions) -> Early | None:
     if processes.cores() < 2:
         return None
     try:
-        process, connection = processes.start(_BOOT)
+        early = Early(processes.start(_BOOT))
     except OSError:
         return None
-    early = Early(process, connection)
     try:
-        connection.send((tuple(paths), options))
+        early.child.connection.send((tuple(paths), options))
     except OSError:  # it ended at once
         early.drop()
         return None

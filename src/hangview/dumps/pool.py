@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import subprocess
 import sys
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
 from hangview.dumps import processes
@@ -26,8 +25,10 @@ from hangview.text import size as size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from multiprocessing.connection import Connection
 
     from hangview.dumps.find import Found
+    from hangview.dumps.processes import Child
     from hangview.dumps.result import FileRead
     from hangview.schema import Limits, ReadOptions
 
@@ -40,7 +41,10 @@ TASK_FILES = 32
 TASK_BYTES = 8 << 20
 #: The first task of each process is small: something to show within a second.
 FIRST_FILES = 8
-_BOOT = "import sys; sys.path[:] = {path!r}; from hangview.dumps.worker import serve; serve({handle}, {space}, gentle={gentle})"
+_BOOT = """import sys; sys.path[:] = {path!r}
+from multiprocessing.connection import Connection
+from hangview.dumps.worker import serve
+serve(Connection({handle}), {space}, gentle={gentle})"""
 _POLL = 0.1
 #: Seconds in which a screen draws what there is before the first file is read.
 SCREEN = 0.2
@@ -53,8 +57,7 @@ _ALONE = {
 
 @dataclass(slots=True)
 class _Worker:
-    process: subprocess.Popen[bytes]
-    connection: Connection
+    child: Child
     ready: bool = False
     task: tuple[Found, ...] = field(default=())
 
@@ -153,9 +156,18 @@ class _Pool:
         return bool(self.workers)
 
     def _spawn(self) -> _Worker:
-        worker = _Worker(*processes.start(_BOOT, _ALONE, space=self.space, gentle=self.gentle))
-        self.stack.callback(_end, worker)
-        return worker
+        if processes.can_fork():
+            import_numpy()
+            from hangview.dumps.worker import serve
+
+            def go_on(connection: Connection) -> None:
+                serve(connection, self.space, gentle=self.gentle)
+
+            child = processes.fork(go_on, _ALONE, [worker.child for worker in self.workers])
+        else:
+            child = processes.start(_BOOT, _ALONE, space=self.space, gentle=self.gentle)
+        self.stack.callback(child.end)
+        return _Worker(child)
 
     def run(self, tasks: deque[tuple[Found, ...]], done: Done, cancelled: Callable[[], bool]) -> list[Found]:
         """Work through the tasks. What is left, when no process can be started any more, is returned."""
@@ -170,18 +182,18 @@ class _Pool:
                 return []
             if not busy:
                 return [found for task in tasks for found in task]
-            by_connection = {worker.connection: worker for worker in busy}
+            by_connection = {worker.child.connection: worker for worker in busy}
             for connection in wait(list(by_connection), timeout=_POLL):
                 self._take(by_connection[connection], tasks, done)  # type: ignore[index]  # wait() gives back what it got
 
     def _give(self, worker: _Worker, task: tuple[Found, ...]) -> None:
         worker.task = task
         with contextlib.suppress(OSError):  # it died: _take notices
-            worker.connection.send((task, self.limits))
+            worker.child.connection.send((task, self.limits))
 
     def _take(self, worker: _Worker, tasks: deque[tuple[Found, ...]], done: Done) -> None:
         try:
-            answer = worker.connection.recv()
+            answer = worker.child.connection.recv()
         except (EOFError, OSError):
             self._bury(worker, tasks, done)
             return
@@ -194,21 +206,16 @@ class _Pool:
     def _bury(self, worker: _Worker, tasks: deque[tuple[Found, ...]], done: Done) -> None:
         """A process is gone: try its files one by one, and give up on the one that it had alone."""
         self.workers.remove(worker)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its end first: let it tell how it ends
-            worker.process.wait(timeout=1)
-        _end(worker)
+        code = worker.child.ended(1)  # it closed its end first: let it tell how it ends
+        worker.child.end()
         if len(worker.task) == 1:
-            reason = f"the process that read it ended ({_how(worker.process.returncode)}); memory limit {size_text(self.space)}"
+            reason = f"the process that read it ended ({_how(code)}); memory limit {size_text(self.space)}"
             done([(worker.task[0], (failed(worker.task[0], SourceStatus.UNREADABLE, reason),))])
         else:
             tasks.extendleft((found,) for found in reversed(worker.task))
         if worker.ready:  # one that never was would not be the next time either
             with contextlib.suppress(OSError):
                 self.workers.append(self._spawn())
-
-
-def _end(worker: _Worker) -> None:
-    processes.end(worker.process, worker.connection)
 
 
 def _how(code: int | None) -> str:

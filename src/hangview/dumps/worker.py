@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 from dataclasses import replace
-from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangview.dumps import processes
@@ -21,6 +21,7 @@ from hangview.dumps.read import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from multiprocessing.connection import Connection
 
     from hangview.dumps.decoded import Decoded
     from hangview.dumps.find import Found
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: How much nicer than its parent a process is that must not hold up what a person does meanwhile.
 NICER = 10
+#: Pages that this process has mapped, and more (Linux).
+_STATM = Path("/proc/self/statm")
 
 
 def read_together(files: Sequence[Found], limits: Limits, known: Known | None = None) -> list[tuple[FileRead, ...]]:
@@ -45,21 +48,18 @@ def read_together(files: Sequence[Found], limits: Limits, known: Known | None = 
     ]
 
 
-def serve(handle: int, address_space: int, *, gentle: bool) -> None:
-    """Answer ``(files, limits)`` with results until the other end closes or sends None. ``handle`` is a connected socket.
+def serve(connection: Connection, address_space: int, *, gentle: bool) -> None:
+    """Answer ``(files, limits)`` with results until the other end closes or sends None.
 
-    ``gentle``: give way to other processes on the same processors, of which one may have a key to answer.
+    ``address_space``: bytes that may be taken beside what is in use. ``gentle``: give way to other processes on the same
+    processors, of which one may have a key to answer.
     """
     if gentle:
         os.nice(NICER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the program that shows something; it ends this one
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (address_space, resource.getrlimit(resource.RLIMIT_AS)[1]))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(address_space)
     gc.disable()  # nothing here has cycles, and a collection walks over everything decoded so far
-    with Connection(handle) as connection:
+    with connection:
         connection.send(processes.READY)
         known: Known | None = None
         while (task := _receive(connection)) is not None:
@@ -67,6 +67,15 @@ def serve(handle: int, address_space: int, *, gentle: bool) -> None:
             if known is None or known.limits != limits:
                 known = Known(limits)
             connection.send(read_together(files, limits, known))
+
+
+def _limit(address_space: int) -> None:
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        in_use = int(_STATM.read_text().split()[0]) * resource.getpagesize() if _STATM.exists() else 0
+        resource.setrlimit(resource.RLIMIT_AS, (in_use + address_space, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _narrow(decoded: Decoded) -> Decoded:
