@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.engine.clocks import clocks, stragglers, uncertainty_ns
+from hangview.engine.clocks import clocks, newest, stragglers, uncertainty_ns
 from hangview.incident import Clock
 from tests.engine.support import OPEN, SECOND, WORLD, Dump, Pg, rank, steps
 
@@ -19,7 +19,7 @@ MS = SECOND // 1000
 def measured(*dumps: Dump) -> list[tuple[tuple[int, ...], float]]:
     """(ranks, offset in seconds); times since the epoch do not fit the nanosecond into a float."""
     found = steps(*dumps)
-    return [(c.ranks, round(c.offset_ns / SECOND, 6)) for c in clocks(found.records, found.calls)]
+    return [(c.ranks, round(c.offset_ns / SECOND, 6)) for c in clocks(found.records, newest(found.calls))]
 
 
 def job(last: int, ahead: Mapping[int, float], hosts: Mapping[int, str] | None = None) -> list[Dump]:
@@ -51,7 +51,7 @@ def test_calls_and_spread_are_told():
     for seq in range(1, 21):
         late.call("all_reduce", seq, took=0.01 if seq % 2 else 0.11)
     made = steps(*dumps, late)
-    (mine,) = (c for c in clocks(made.records, made.calls) if c.ranks == (3,))
+    (mine,) = (c for c in clocks(made.records, newest(made.calls)) if c.ranks == (3,))
     assert (round(mine.spread_ns / MS), mine.calls) == (100, 20)
 
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_told_apart_is_half_the_offsets_and_half_the_spread(found
 
 def late(*dumps: Dump) -> list[tuple[int, int, int, int]]:
     """(rank, by in ms, since, calls)."""
-    return [(x.rank, round(x.by_ns / MS), x.since, x.calls) for x in stragglers(steps(*dumps).calls)]
+    return [(x.rank, round(x.by_ns / MS), x.since, x.calls) for x in stragglers(newest(steps(*dumps).calls))]
 
 
 def tardy(number: int, first: int, last: int, delays: Mapping[int, float], group: Pg = WORLD) -> Dump:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.engine.waits import Arrow, Edge, End, Graph
+from hangview.engine.waits import Arrow, Edge, End, Graph, closure
 from hangview.incident import COLLECTIVE
 from tests.engine.support import OPEN, PAIR, WORLD, Pg, alike, look, lost, rank, steps
 
@@ -52,8 +52,8 @@ def test_arrows_go_on_in_another_group():
     )
     assert arrows(found) == {(0, 1, "host"), (1, 2, "host")}
     assert found.sinks == (2,)
-    assert found.reach(0) == {1, 2}
-    assert found.reach(2) == frozenset()
+    assert closure((0,), found.targets()) == {1, 2}
+    assert closure((2,), found.targets()) == frozenset()
 
 
 def test_a_rank_behind_that_waits_itself_is_no_end():
@@ -354,7 +354,7 @@ def test_a_chain_of_stages_ends_at_the_one_that_waits_for_nobody():
     )
     assert arrows(found) == {(1, 0, "host"), (2, 1, "host"), (3, 2, "host")}
     assert found.sinks == (0,)
-    assert found.reach(3) == {0, 1, 2}
+    assert closure((3,), found.targets()) == {0, 1, 2}
 
 
 def test_a_stage_that_is_in_a_collective_holds_its_neighbour():
@@ -386,7 +386,7 @@ def test_a_batch_waits_for_each_of_its_members():
 def test_who_is_behind_whom_is_the_same_chain_from_its_other_end():
     edges = {r: (Edge(r, r + 1, (0, COLLECTIVE, 1), Arrow.HOST),) for r in range(3)}
     found = Graph(edges, {}, (3,), {})
-    assert found.reach(0, 2) == {1, 2, 3}
+    assert closure((0, 2), found.targets()) == {1, 2, 3}
     assert found.behind((3,)) == {0, 1, 2}
     assert found.behind((1, 2)) == {0, 1}
     assert found.behind(()) == frozenset()

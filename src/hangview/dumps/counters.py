@@ -9,7 +9,7 @@ are used only where the group's own records agree with them on some rank and con
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -105,7 +105,7 @@ def read_counters(
             desc = labels[stand.label][1] if stand is not None else given.desc if given is not None else None
             fits = name is not None and keys[c.source, status.pg_id] in trusted
             says_more = (c.source, status.pg_id) in beyond and not fits
-            out.append(replace(_status(c, status, name, desc, comparable=fits), beyond=says_more))
+            out.append(_status(c, status, name, desc, comparable=fits, beyond=says_more))
     return tuple(out)
 
 
@@ -201,11 +201,13 @@ def _in_seqs(value: int | None, producer: Producer | None) -> int | None:
     return value + 1 if producer.counters is Counters.OPS_FROM_ZERO and value >= 0 else value
 
 
-def _status(counted: Counted, status: RawStatus, name: str | None, desc: str | None, *, comparable: bool) -> GroupStatus:
+def _status(
+    counted: Counted, status: RawStatus, name: str | None, desc: str | None, *, comparable: bool, beyond: bool
+) -> GroupStatus:
     raw = (status.enqueued, status.started, status.completed)
     values = [_in_seqs(value, counted.producer) if comparable or value == -1 else None for value in raw]
     if values[1] == -1 and (raw[0] or 0) > -1:
         values[1] = None  # starts are recorded only with timing on, and never by the hook
     if values[2] == -1 and counted.issued_only and counted.producer and counted.producer.completion is not Completion.RECORDED:
         values[2] = None  # a hooked backend without completion: never counted
-    return GroupStatus(counted.source, status.pg_id, name, desc, values[0], values[1], values[2], raw)
+    return GroupStatus(counted.source, status.pg_id, name, desc, values[0], values[1], values[2], raw, beyond)

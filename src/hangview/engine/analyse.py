@@ -72,14 +72,15 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         timed_out = bylog.timed_out(filled, logs)
     stand = still.standing(now, timed_out)
     since = live.Since(now, judged, stand)
-    hosts = clocks.clocks(records, judged)
+    common = clocks.newest(judged)
+    hosts = clocks.clocks(records, common)
     known = live.reaching(known, since, hosts)
     open_calls = live.without_running(records, stalls.stalls(records, grouping.groups, calls, known, names), since)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
     single = frozenset(group.id for group in grouping.groups if len(group.ranks) == 1 and not group.inferred)
     graph = waits.build(records, known, open_calls, traffic, lost, apart, single)
-    moved, late = callsites.shifts(judged), clocks.stragglers(judged)
+    moved, late = callsites.shifts(judged), clocks.stragglers(common)
     case = findings.Case(
         records=records,
         groups=grouping.groups,

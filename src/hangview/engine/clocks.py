@@ -37,9 +37,12 @@ class Late:
     calls: int
 
 
-def clocks(records: Records, calls: Calls) -> tuple[Clock, ...]:
-    """Offsets per host where hosts are known, else per rank; largest first. Empty where nothing was completed with a time."""
-    rows = _common(calls, "completed_ns").filter(pl.col("reading") == COMPLETED)
+def clocks(records: Records, common: pl.DataFrame) -> tuple[Clock, ...]:
+    """By the calls of :func:`newest`: offsets per host where hosts are known, else per rank; largest first.
+
+    Empty where nothing was completed with a time.
+    """
+    rows = _apart(common, "completed_ns").filter(pl.col("reading") == COMPLETED)
     if rows.is_empty():
         return ()
     host_of = {s.rank: s.host for s in records.sources if s.usable}
@@ -76,9 +79,10 @@ def uncertainty_ns(found: tuple[Clock, ...]) -> int | None:
     return (max(offsets) - min(offsets)) // 2 + max(c.spread_ns for c in found) // 2
 
 
-def stragglers(calls: Calls) -> tuple[Late, ...]:
-    """Ranks that came late to each of the newest calls, and had not done so before: a constant offset is a clock's."""
-    rows = _common(calls, "created_ns").sort("group", "rank", "seq")
+def stragglers(common: pl.DataFrame) -> tuple[Late, ...]:
+    """By the calls of :func:`newest`: ranks that came late to each of the last of them, and had not done so before. A constant
+    offset is a clock's."""
+    rows = _apart(common, "created_ns").sort("group", "rank", "seq")
     if rows.is_empty():
         return ()
     out = []
@@ -101,15 +105,22 @@ def stragglers(calls: Calls) -> tuple[Late, ...]:
     return tuple(out)
 
 
-def _common(calls: Calls, column: str) -> pl.DataFrame:
-    """Rows of the newest calls that all present members have finished, with ``apart``: ns after the call's median."""
+def newest(calls: Calls) -> pl.DataFrame:
+    """Requests of the newest calls of each group that all present members have finished: ``group``, ``seq``, ``rank``,
+    ``reading``, ``n`` members, ``newest`` such seq of the group, ``call`` (one number for group and seq), and when the request
+    was created and completed, ns or null."""
     whole = calls.by_seq.filter((pl.col("n") > 1) & (pl.col("n_open") == 0) & pl.col("full")).select("group", "seq", "n")
-    newest = whole.group_by("group").agg(newest=pl.col("seq").max(), most=pl.col("n").max())
-    whole = whole.join(newest, on="group").filter((pl.col("seq") > pl.col("newest") - _CALLS) & (pl.col("n") == pl.col("most")))
+    last = whole.group_by("group").agg(newest=pl.col("seq").max(), most=pl.col("n").max())
+    whole = whole.join(last, on="group").filter((pl.col("seq") > pl.col("newest") - _CALLS) & (pl.col("n") == pl.col("most")))
     whole = whole.drop("most").with_row_index("call")  # one number for what is grouped by next
     wanted = calls.rows.lazy().select("group", "seq", "rank", "reading", "row")
     rows = wanted.join(whole.lazy(), on=["group", "seq"]).collect(engine="streaming")  # a table of the few, not of all rows
-    times = calls.entries[column].gather(rows["row"].to_numpy())
-    rows = rows.drop("row").with_columns(times).filter(pl.col(column).is_not_null())
+    at = rows["row"].to_numpy()
+    return rows.drop("row").with_columns(calls.entries[name].gather(at) for name in ("created_ns", "completed_ns"))
+
+
+def _apart(common: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The requests of which a time is known, with ``apart``: ns after the call's median."""
+    rows = common.filter(pl.col(column).is_not_null())
     middle = pl.col(column).median().over("call")
     return rows.select("group", "seq", "rank", "reading", "n", "newest", apart=pl.col(column) - middle)

@@ -64,9 +64,9 @@ class Graph:
     paired: tuple[tuple[int, ...], ...] = ()  #: cycles of nothing but paired sends and receives
     blind: Mapping[int, tuple[Edge, ...]] = field(default_factory=dict)  #: unobserved rank -> arrows to it
 
-    def reach(self, *ranks: int) -> frozenset[int]:
-        """Every rank that one of ``ranks`` waits for, directly or through others."""
-        return _closure(ranks, {rank: {edge.on for edge in out} for rank, out in self.edges.items()})
+    def targets(self) -> dict[int, set[int]]:
+        """rank -> the ranks that it waits for directly."""
+        return {rank: {edge.on for edge in out} for rank, out in self.edges.items()}
 
     def behind(self, ranks: Iterable[int]) -> frozenset[int]:
         """Every rank that waits for one of ``ranks``, directly or through others."""
@@ -74,10 +74,10 @@ class Graph:
         for rank, out in self.edges.items():
             for edge in out:
                 waiters[edge.on].add(rank)
-        return _closure(ranks, waiters)
+        return closure(ranks, waiters)
 
 
-def _closure(ranks: Iterable[int], steps: Mapping[int, set[int]]) -> frozenset[int]:
+def closure(ranks: Iterable[int], steps: Mapping[int, set[int]]) -> frozenset[int]:
     """What is reached from ``ranks``; these themselves only where the steps come back to them."""
     seen: set[int] = set()
     todo = list(ranks)

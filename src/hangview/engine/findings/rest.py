@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, other_apis, quietly
-from hangview.engine.waits import Arrow, Edge, End, Place
+from hangview.engine.waits import Arrow, Edge, End, Place, closure
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hangview.engine.clocks import Late
     from hangview.engine.evidence import Telling
@@ -80,12 +80,12 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for group, lane, seq in sorted(by_place):
         waiter = by_place[group, lane, seq][0].rank
         nearest.setdefault((group, lane, seq if lane == COLLECTIVE else waiter), (group, lane, seq))
-    odd = _odd_ones(case)
+    odd, targets = _odd_ones(case), case.graph.targets()
     out = []
     for place in sorted(nearest.values(), key=lambda p: place_order(case, p)):
         edges = by_place[place]
         waiters, on = sorted({e.rank for e in edges}), sorted({e.on for e in edges})
-        ends = _leads_behind(case, on, odd)
+        ends = _leads_behind(case, on, odd, targets)
         end = f" (in the end for {tell.ranks(ends)})" if ends and ends != on else ""
         tail = _too(case, tell, on) + end
         side = Side.HOST if any(e.arrow is Arrow.HOST for e in edges) else Side.DEVICE
@@ -122,7 +122,9 @@ def _minority(case: Case, group: int, seq: int) -> tuple[int, ...]:
     return stall.mismatch.minority if stall is not None and stall.mismatch is not None else ()
 
 
-def _leads_behind(case: Case, ranks: Iterable[int], odd: Mapping[int, frozenset[int]]) -> list[int]:
+def _leads_behind(
+    case: Case, ranks: Sequence[int], odd: Mapping[int, frozenset[int]], targets: Mapping[int, set[int]]
+) -> list[int]:
     """Where the waiting ends: ranks that wait for nobody, and those whose request differs from the majority's."""
-    chain = case.graph.reach(*ranks).union(ranks)
+    chain = closure(ranks, targets).union(ranks)
     return sorted((chain & set(case.graph.sinks)).union(*(odd[rank] for rank in chain if rank in odd)))
