@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from hangview.engine.p2p import Traffic
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Graph
-    from hangview.engine.windows import Windows
+    from hangview.engine.windows import Window, Windows
     from hangview.incident import Finding, Incident, Kind, Role
     from hangview.logs.evidence import LogEvidence
 
@@ -424,6 +424,12 @@ def steps(*dumps: Dump | Source) -> Steps:
     traffic = p2p.traffic(made, grouping.groups, entries)
     found = stalls.stalls(made, grouping.groups, calls, windows, families)
     return Steps(made, grouping, entries, families, calls, windows, traffic, found, waits.build(made, windows, found, traffic))
+
+
+def window(number: int, *dumps: Dump | Source, group: Pg = WORLD) -> Window:
+    """How far a rank's records reach in a group."""
+    found = steps(*dumps)
+    return found.windows[found.group(group), number]
 
 
 def look(*dumps: Dump | Source, logs: LogEvidence | None = None, more: Sequence[Source] = ()) -> Incident:

@@ -1,0 +1,99 @@
+"""Dumps that were written before the others' last calls: what proves it, and what they then do not show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hangview.schema import CellState
+
+if TYPE_CHECKING:
+    from hangview.engine.calls import Calls
+    from hangview.engine.windows import Window, Windows
+
+
+def take_back(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int], early: frozenset[int]) -> Windows:
+    """Take back "not requested" where the dump is older than what the others completed with that rank.
+
+    A completed call of the kind that needs every member (schema.FULL) proves that each member had requested it. A member
+    whose records stop below was written before; one that has no records at all was not recording. Where the members are
+    ``inferred`` from who recorded a name, those behind may be another group of that name, in which some wait for others: then
+    nothing is proved. Else nobody is named for it: either the dump is older, or the call did not need that rank.
+    """
+    limit = _proved(found, calls, only_active)
+    behind: dict[int, list[Window]] = defaultdict(list)
+    for (group, _), window in found.items():
+        observed = window.above in (CellState.NOT_REQUESTED, CellState.GROUP_ABSENT)
+        if observed and window.newest is not None and window.newest < limit.get(group, 0):
+            behind[group].append(window)
+    apart = {group for group in inferred if len({window.open_seq is None for window in behind[group]}) > 1}
+    stale = {(window.rank, window.newest == 0) for group, late in behind.items() if group not in apart for window in late}
+    older = {rank for rank, never in stale if not never} | early
+    silent = {rank for rank, never in stale if never} - older
+    out = {}
+    for key, window in found.items():
+        changed = window
+        if window.source is not None and window.rank in older and (window.covers or window.above is CellState.GROUP_ABSENT):
+            changed = replace(
+                window,
+                above=CellState.BEFORE_DUMP,
+                reason=f"its dump was written before calls that others completed with it; newest here is {window.newest}",
+            )
+        elif window.source is not None and window.rank in silent and window.newest == 0:
+            changed = replace(
+                window,
+                newest=None,
+                above=CellState.NOT_RECORDED,
+                inside=CellState.NOT_RECORDED,
+                below=CellState.NOT_RECORDED,
+                reason="its dump has no record here, although others completed calls that needed it",
+            )
+        out[key] = changed
+    return out
+
+
+def _ended_well(calls: Calls) -> pl.DataFrame:
+    """group -> newest call that a rank ended before it ended another one, in whatever group (gloo: failed work raises).
+
+    Not where its next request came only after the time-out of the call: the call may have failed, and the error been caught.
+    """
+    over = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
+    ended = calls.rows.lazy().filter(over).select("group", "seq", "row").collect()
+    ended = ended.with_columns(source=calls.entries["source"].gather(ended["row"].to_numpy()))
+    last = ended.group_by("source").agg(last=pl.col("row").max())
+    whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
+    went_on = ended.join(last, on="source").filter(pl.col("row") < pl.col("last")).join(whole, on=["group", "seq"], how="semi")
+    at = went_on["row"].to_numpy()
+    asked = calls.entries["created_ns"]
+    pause = asked.gather(at + 1) - asked.gather(at)  # the next record of the file: of a rank that went on there is one
+    patience = calls.entries["timeout_ms"].gather(at) * 1_000_000
+    failed = ((pause >= patience) & (patience > 0)).fill_null(value=False)
+    return went_on.filter(~failed).group_by("group").agg(pl.col("seq").max())
+
+
+def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[int, int]:
+    """group -> newest seq that every member is proved to have requested.
+
+    By a completed record of a call that needs all members; by the counters of at least half of the members where completed
+    records are left out; and, where a recorder only says "over", by a rank that ended a call and then ended a later one: after
+    a call that failed it would not have gone on.
+    """
+    whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full"))
+    limit: dict[int, int] = dict(whole.group_by("group").agg(pl.col("seq").max()).iter_rows())
+    for group, seq in _ended_well(calls).iter_rows():
+        limit[group] = max(limit.get(group, 0), seq)
+    unsaid = set(calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full"))["group"].to_list())
+    told: dict[int, list[int]] = defaultdict(list)
+    members: dict[int, int] = defaultdict(int)
+    for window in found.values():
+        members[window.group] += 1
+        if window.last_done is not None and window.group not in unsaid and window.source in only_active:
+            told[window.group].append(window.last_done)
+    for group, done in told.items():
+        half = members[group] // 2
+        if len(done) > half:
+            limit[group] = max(limit.get(group, 0), sorted(done, reverse=True)[half])
+    return {group: seq for group, seq in limit.items() if group not in calls.unjudged}
