@@ -46,7 +46,7 @@ def stopped(large):
     """A process that was asked and does nothing, as one that waits for a dead file server."""
     early = ask_early([str(large)], OPTIONS)
     assert early is not None
-    os.kill(early.child.process.pid, signal.SIGSTOP)
+    early.child.process.send_signal(signal.SIGSTOP)  # type: ignore[union-attr]  # a program, no copy
     yield early
     early.drop()
 
@@ -58,7 +58,7 @@ def test_another_process_says_what_this_one_would(large):
     assert answer == heads.heads_of(find([str(large)], OPTIONS), OPTIONS)
     assert answer is not None
     assert answer.read == tuple(range(16))  # all but the file without a byte
-    assert early.child.process.returncode is not None
+    assert early.child.ended(0) is not None
 
 
 @pytest.mark.parametrize("path", [str(FIXTURES / "nccl-stuck"), str(FIXTURES / "no such folder")])
@@ -76,7 +76,7 @@ def test_a_process_that_ends_is_an_answer_too(stopped):
 def test_nobody_waits_for_a_process_that_hangs(stopped, monkeypatch):
     monkeypatch.setattr(early_room, "PATIENCE", 0.1)
     assert stopped.take(never) is None
-    assert stopped.child.process.returncode == -signal.SIGKILL
+    assert stopped.child.ended(0) == -signal.SIGKILL
 
 
 def test_who_closes_the_screen_does_not_wait(stopped, monkeypatch):
@@ -111,7 +111,7 @@ def test_a_session_over_a_small_set_ends_the_process(stopped, monkeypatch):
     told: list[heads.Heads] = []
     Session([str(FIXTURES / "nccl-stuck")], OPTIONS, early=stopped).look(on_heads=told.append)
     assert told == []
-    assert stopped.child.process.returncode == -signal.SIGKILL
+    assert stopped.child.ended(0) == -signal.SIGKILL
 
 
 def test_headers_are_read_without_numpy():
