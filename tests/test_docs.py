@@ -54,6 +54,16 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(there), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/library.md"])
+def test_what_is_shown_of_python_runs(page, tmp_path):
+    """All blocks of a page one after the other, on a job by the name that the page gives it."""
+    shutil.copytree(ROOT / "fixtures/nccl-stuck", tmp_path / "run-4711")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "divergence (" in done.stdout
+
+
 def commands(page: Path) -> list[str]:
     """Every line of a shell block that runs hangview, without what stands before it, after a pipe, and its remark."""
     lines = []

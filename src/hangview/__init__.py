@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 from hangview._version import __version__
 
 if TYPE_CHECKING:
-    from hangview.incident import Incident, load
+    from hangview.incident import Incident
+    from hangview.loading import load
 
 __all__ = ["Incident", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Incident", "load"):
-        from hangview import incident
+    if name == "Incident":
+        from hangview.incident import Incident
 
-        return getattr(incident, name)
+        return Incident
+    if name == "load":
+        from hangview.loading import load
+
+        return load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

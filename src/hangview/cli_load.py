@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def load(paths: Sequence[str], options: ReadOptions, *, brief: bool = False) -> Incident:
     """The incident, with progress on stderr. ``brief``: for its conclusions; its records are slow to come by."""
     paths = check_paths(paths)
-    from hangview import incident, loading
+    from hangview import loading
 
     try:
         with Progress() as progress:
             if brief:
                 return loading.load_brief(paths, options, progress)
-            return incident.load(*paths, options=options, on_progress=progress)
+            return loading.load_incident(paths, options, progress)
     except ValueError as error:  # an option that does not fit the files, in one line
         raise Complaint(str(error)) from error

@@ -15,13 +15,13 @@ from hangview.schema import DEFAULT_DESC
 from hangview.text import fold_ranks, group_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from hangview.engine.view import View
     from hangview.logs.evidence import LogEvidence
-    from hangview.schema import CellState, Op, ReadOptions, Records, Signature, StackFrame, Thread
+    from hangview.schema import CellState, Op, Records, Signature, Source, StackFrame, Thread
 
 
 class Verdict(StrEnum):
@@ -324,7 +324,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """The value that everything to the right reads. Built by :func:`load`; see the classes above for the parts.
+    """The value that everything to the right reads. Built by :func:`hangview.load`; see the classes above for the parts.
 
     ``entries`` is ``Records.entries`` plus the columns ``group`` (Group.id), ``lane`` (0 collective, else a P2P lane id),
     ``family`` and ``reading`` (CellState).
@@ -345,18 +345,12 @@ class Incident:
     view: View  #: lookups: view.grid(group, lane), view.call(group, lane, seq), view.cell(...), view.positions(rank), ...
     logs: LogEvidence | None = None
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Every file that was found, read or not, and why not."""
+        return self.records.sources
 
-def load(
-    *paths: str,
-    options: ReadOptions | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Incident:
-    """Read every dump and log under ``paths`` and return what they say.
-
-    ``on_progress`` is called with (sources read, sources found) from the calling thread. Never raises for what a file
-    holds: a bad file is a line in ``Incident.records.sources``. Raises ``FileNotFoundError`` for a path that does not
-    exist and ``PermissionError`` for a folder that may not be listed, with the path as ``filename``.
-    """
-    from hangview.loading import load_incident
-
-    return load_incident(paths, options, on_progress)
+    @property
+    def cells(self) -> pl.DataFrame:
+        """The cells of all grids as one table, see :func:`hangview.engine.cells.table`. Made when it is first asked for."""
+        return self.view.cells

@@ -37,16 +37,30 @@ MANY = 1_000_000
 FIRST_TURN = 0.5
 
 
+def load(
+    *paths: str,
+    logs: bool = True,
+    options: ReadOptions | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Incident:
+    """Read every dump, and with ``logs`` every log, under ``paths`` and return what they say.
+
+    ``on_progress`` is called with (sources read, sources found) from the calling thread. Never raises for what a file
+    holds: a bad file is a line in ``Incident.sources``. Raises ``FileNotFoundError`` for a path that does not exist and
+    ``PermissionError`` for a folder that may not be listed, with the path as ``filename``, and ``ValueError`` with one line for
+    an option that does not fit the files.
+    """
+    options = options or ReadOptions()
+    return load_incident(paths, options if logs else replace(options, logs=False), on_progress)
+
+
 def load_incident(
     paths: Sequence[str],
     options: ReadOptions | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     listing: Listing | None = None,
 ) -> Incident:
-    """See :func:`hangview.incident.load`. Raises ``ValueError`` with one line for an option that does not fit the files.
-
-    ``listing``: what :func:`~hangview.dumps.find.find` has just found under the paths; None: it is looked for.
-    """
+    """As :func:`load`. ``listing``: what :func:`~hangview.dumps.find.find` has just found; None: it is looked for."""
     return Session(paths, options, keep=False).look(on_progress, listing=listing)
 
 
@@ -111,8 +125,7 @@ class Session:
         what was found already; None: the files are looked for. ``on_heads`` gets what the dumps' headers say, once, before the
         first look reads a set that is large enough for somebody to wait.
 
-        Raises ``FileNotFoundError`` and ``PermissionError`` for paths as :func:`hangview.incident.load` says, and
-        ``ValueError`` with one line for an option that does not fit the files.
+        Raises as :func:`load` does.
         """
         from hangview.dumps.find import Search
 

@@ -15,7 +15,7 @@ from hangview._version import __version__
 from hangview.dumps import farm, pack
 from hangview.dumps.find import find
 from hangview.dumps.packing import make
-from hangview.incident import load
+from hangview.loading import load
 from hangview.schema import Limits, ReadOptions
 from tests.dumps.job import plain, write
 

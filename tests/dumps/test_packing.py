@@ -14,8 +14,7 @@ import pytest
 from hangview.dumps import pack, packing, pool, processes
 from hangview.dumps.packing import Packed, make
 from hangview.dumps.read import read_file
-from hangview.incident import Incident, load
-from hangview.loading import Session
+from hangview.loading import Session, load
 from hangview.report.ledger import to_ledger
 from hangview.report.lines import plain as plain_text
 from hangview.report.text import report_lines
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from hangview.dumps.find import Found
     from hangview.dumps.packing import Told
+    from hangview.incident import Incident
     from hangview.schema import Source
 
 OPTIONS = ReadOptions(cache=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from hangview.engine import compare, stalls
+from hangview.engine import cells, compare, stalls
 from hangview.engine.places import Places
 from hangview.engine.readings import COLLECTIVE as COLLECTIVE_LANE
 from hangview.engine.readings import DONE, OPEN, P2P
@@ -61,6 +61,11 @@ class View:
         if (group, lane) not in self._grids:
             self._grids[group, lane] = self._collective_grid(group) if lane == COLLECTIVE else self._p2p_grid(group, lane)
         return self._grids[group, lane]
+
+    @cached_property
+    def cells(self) -> pl.DataFrame:
+        """The cells of all lanes as one table, see :func:`hangview.engine.cells.table`."""
+        return cells.table(self.grid(*place) for place in self._lanes)
 
     def _collective_grid(self, group: int) -> GridRows:
         info = self._lanes[group, COLLECTIVE]
@@ -185,13 +190,13 @@ class View:
             entries.setdefault(row["rank"], []).append(self._entry(row))
         sides = self._sides(group, lane, seq, rows)
         off = {r for side in sides for r in side.ranks if not side.reference} if len(sides) > 1 else set()
-        cells = tuple(
+        members = tuple(
             self._cell(group, lane, rank, code, tuple(entries.get(rank, ())), differs=rank in off)
             for rank, code in zip(grid.ranks, codes, strict=True)
         )
         names = sorted({e.op.family for found in entries.values() for e in found})
         op = sides[0].op if sides and lane != COLLECTIVE else (_most(rows, self._families) if rows else None)
-        return Call(group, lane, seq, op if names else None, cells, sides)
+        return Call(group, lane, seq, op if names else None, members, sides)
 
     def cell(self, group: int, lane: str, seq: int, rank: int) -> Cell:
         """One member at one seq. Raises KeyError for a rank that is no member."""

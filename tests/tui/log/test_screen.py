@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import load
+from hangview.loading import load
 from hangview.logs.evidence import LogLine
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.log.finding import Search

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Incident, load
+from hangview.loading import load
 from hangview.logs.evidence import Aside, EndKind, LogEvidence, LogLine, LogRead, ProcessEnd
 from hangview.tui.log.data import LogData
 from hangview.tui.log.only import OnlyRank
@@ -15,6 +16,9 @@ from hangview.tui.log.target import targets
 from hangview.tui.log.words import why_line
 from tests.logs.support import FIXTURES
 from tests.support import incidents
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
 
 @cache
