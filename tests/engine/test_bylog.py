@@ -523,3 +523,35 @@ def test_a_stack_names_nobody():
     incident = look(*alike(range(4), "all_reduce", 42), logs=said)
     assert incident.leads == ()
     assert not any("py-spy" in e.text for f in incident.findings for e in f.evidence)
+
+
+def test_of_a_call_that_all_requested_it_is_said_what_one_of_them_met_and_nobody_is_named():
+    """An uncaught KeyError ten milliseconds after the request: whether the process is gone, and since when, nothing tells."""
+    dumps = alike((0, 1, 2, 3), "all_reduce", 4)
+    incident = look(*dumps, logs=logs(end(2, "KeyError: 'lr'")))
+    assert incident.leads == ()
+    lead, note = incident.findings
+    assert (lead.kind, lead.role) == (Kind.NOT_COMPLETED, Role.LEAD)
+    assert lead.summary.endswith("on the device side, if rank 2 went on after what its log tells")
+    assert lead.compare_first.startswith("what its log tells of rank 2")
+    assert [line.text for line in lead.evidence if "KeyError" in line.text] == [
+        "rank 2, by its log: KeyError: 'lr'; whether it met that before or after this call is not known (rank_2.log, line 30)"
+    ]
+    assert (note.kind, note.role, note.ranks) == (Kind.PROCESS_ENDED, Role.NOTE, (2,))
+    assert "that others wait because of it: no record shows that they do" in note.not_concluded
+    assert incident.logs is not None
+    assert [one.before_communication for one in incident.logs.ends] == [False]
+
+
+def test_nor_is_it_said_of_what_was_raised_inside_a_call_or_follows():
+    dumps = alike((0, 1, 2, 3), "all_reduce", 4)
+    alone = look(*dumps)
+    for told in (end(2, "RuntimeError: NCCL", inside=True, before_communication=False), end(2, follower=True)):
+        assert look(*dumps, logs=logs(told)).findings == alone.findings
+
+
+def test_what_a_rank_that_waits_met_stands_beside_who_is_named():
+    incident = look(*alike((0, 1, 2), "all_reduce", 4), rank(3).calls("all_reduce", 1, 3), logs=logs(end(0, "KeyError: 'lr'")))
+    assert incident.leads == (3,)
+    assert [one.kind for one in incident.findings] == [Kind.NOT_REQUESTED]
+    assert any(line.text.startswith("rank 0, by its log: KeyError") for line in incident.findings[0].evidence)

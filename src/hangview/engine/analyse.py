@@ -106,6 +106,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     alone = logs is not None and not any(s.usable for s in records.sources)
     if logs is not None:
         if not alone:
+            logs = bylog.beside_open_calls(logs, open_calls)
             found = bylog.join(found, of_groups, open_calls, logs)
             if all(finding.role is not Role.LEAD for finding in found):
                 found += logs_alone.conclude(logs, of_groups, known)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import user_frame
 from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role
+from hangview.incident import COLLECTIVE, UNNAMED, Evidence, Finding, Kind, Role
 from hangview.logs import judge, quiet, reported, together
 from hangview.logs.calls import P2P
 from hangview.logs.evidence import EndKind, StatusFrom
@@ -162,6 +162,13 @@ def _by_log(
     )
 
 
+def beside_open_calls(logs: LogEvidence, stalls: Mapping[tuple[int, int], Stall]) -> LogEvidence:
+    """The same, but that no end of a rank which had requested a call that is not over is said to be before communication."""
+    waiting = {rank for stall in stalls.values() for rank in stall.waiting}
+    ends = (replace(end, before_communication=False) if end.rank in waiting else end for end in logs.ends)
+    return replace(logs, ends=tuple(ends))
+
+
 def join(
     findings: Sequence[Finding], groups: Sequence[Group], stalls: Mapping[tuple[int, int], Stall], logs: LogEvidence
 ) -> tuple[Finding, ...]:
@@ -196,8 +203,11 @@ def join(
             told.update(found)
         else:
             out.append(finding)
-    out = _with_devices(out, ends, logs)
-    out += _beside(out, [told for rank, told in ends.items() if rank not in waiting], logs)
+    # Of who waits, what it met outside every call: inside one, it met what the others did.
+    met = [told for rank, told in ends.items() if _origin(told, logs) and not (rank in waiting and told[0].inside)]
+    devices = [told for told in ends.values() if told[0].kind is EndKind.DEVICE and not told[0].follower]
+    out = _with_what_was_met(out, [*devices, *(told for told in met if told[0].rank in waiting)], logs)
+    out += _beside(out, met, logs)
     logs = replace(logs, reports=tuple(one for one in logs.reports if one.rank not in waiting))
     if logs.reports and not any(one.role is Role.LEAD for one in out):
         # What the recorder leaves out (a monitored_barrier), or never saw (what was compared before the call).
@@ -208,11 +218,11 @@ def join(
 
 def _beside(findings: Sequence[Finding], ends: Iterable[Sequence[ProcessEnd]], logs: LogEvidence) -> list[Finding]:
     """Notes of what ranks met by themselves, where no rank is named: those that the dumps ask about may wait for one of them in
-    what nobody recorded."""
+    what nobody recorded, and a call that all requested is not over before a process that has gone."""
     leads = [finding for finding in findings if finding.role is Role.LEAD]
-    if not leads or any(finding.kind is not Kind.NOT_OBSERVED for finding in leads):
+    if not leads or any(finding.kind not in UNNAMED for finding in leads):
         return []
-    met = judge.noted(logs, (told[0] for told in ends if _origin(told, logs)))[:_NOTES]
+    met = judge.noted(logs, (told[0] for told in ends))[:_NOTES]
     return [replace(one, not_concluded=(*one.not_concluded, _NO_PART)) for one in met]
 
 
@@ -234,25 +244,35 @@ def _with_stacks(finding: Finding, logs: LogEvidence) -> Finding:
     return replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding
 
 
-def _with_devices(findings: Sequence[Finding], ends: Mapping[int, Sequence[ProcessEnd]], logs: LogEvidence) -> list[Finding]:
-    """The findings; the first that looks somewhere says which of its other ranks met an error of their device. Whether that was
-    before or after the call, no line tells: it names nobody."""
+def _with_what_was_met(
+    findings: Sequence[Finding], ends: Iterable[Sequence[ProcessEnd]], logs: LogEvidence
+) -> list[Finding]:
+    """The findings; the first that looks somewhere says which of its other ranks met an error of their device, or one of their
+    own although they had requested the call. Whether that was before or after the call, no line tells: it names nobody."""
     out = list(findings)
     place = next((i for i, one in enumerate(out) if one.role is Role.LEAD and one.kind is not Kind.PROCESS_ENDED), None)
     if place is None:
         return out
     named = {rank for one in out if one.kind is Kind.PROCESS_ENDED for rank in one.ranks}
-    lines = [
-        Evidence(
-            f"rank {rank}, by its log: {end.what}; whether it met that before or after this call is not known "
-            f"({logs.shown(end.line)}{logs.dated(end.line)})",
-            end.line.source,
+    lines = {
+        told[0].rank: Evidence(
+            f"rank {told[0].rank}, by its log: {told[0].what}; whether it met that before or after this call is not known "
+            f"({logs.shown(told[0].line)}{logs.dated(told[0].line)})",
+            told[0].line.source,
         )
-        for rank, told in ends.items()
-        for end in told[:1]
-        if end.kind is EndKind.DEVICE and not end.follower and rank not in named
-    ]
-    out[place] = replace(out[place], evidence=(*out[place].evidence, *lines[:_STACKS]))
+        for told in ends
+        if told[0].rank not in named
+    }
+    kept = [lines[rank] for rank in sorted(lines)][:_STACKS]
+    first = out[place]
+    out[place] = replace(first, evidence=(*first.evidence, *kept))
+    if kept and first.kind is Kind.NOT_COMPLETED:
+        who, whose = name_ranks(sorted(lines), _STACKS), "its log tells" if len(lines) == 1 else "their logs tell"
+        out[place] = replace(
+            out[place],
+            summary=f"{first.summary}, if {who} went on after what {whose}",
+            compare_first=f"what {whose} of {who}: a process that has ended takes no part in a call; {first.compare_first}",
+        )
     return out
 
 

@@ -113,6 +113,8 @@ def end_first(end: ProcessEnd, ranks: Sequence[int], current: int | None) -> str
         return f"GPU memory of {rank}: input and batch of that step against other ranks, other processes on that device"
     if end.before_communication:
         return f"{rank}'s path before communication: does the exception belong to this run, did the process end after it?"
+    if end.kind is EndKind.EXCEPTION and not end.inside:
+        return f"what {rank} did just before, and whether the process ended after it"
     return f"{rank}'s arguments of that call and what it did just before"
 
 
