@@ -8,6 +8,7 @@ import pytest
 
 import hangview
 from hangview.incident import Verdict
+from hangview.report.coverage import left_standing, mixed_lines
 from hangview.schema import ReadOptions
 from tests.dumps.job import SECOND, START, calls, config, dump, write
 
@@ -75,3 +76,30 @@ def test_who_asks_for_an_attempt_gets_it(tmp_path):
     two_jobs(tmp_path)
     numbers = {attempt.ranks: attempt.attempt for attempt in hangview.load(str(tmp_path)).records.attempts}
     assert hangview.load(str(tmp_path), options=ReadOptions(attempt=numbers[0, 1])).verdict is Verdict.NO_HANG
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+def test_of_an_attempt_before_a_healthy_one_it_is_said_whether_it_hangs(tmp_path, hangs):
+    """A run that hung and its successor two hours later, in folders of one parent: the newer one is shown."""
+    for name, at, stops in (("run-1", START, hangs), ("run-2", START + 7200 * SECOND, False)):
+        for rank in range(TRAINER):
+            stopped = stops and rank == 3
+            made = calls(19 if stopped else 20, at=at, open_last=stops and not stopped)
+            write(tmp_path / name / f"trace_rank_{rank}", dump(made, config(default_pg=range(TRAINER))))
+    incident = hangview.load(str(tmp_path))
+    assert incident.verdict is Verdict.NO_HANG
+    assert [attempt.stands for attempt in sorted(incident.records.attempts, key=lambda a: a.attempt)] == [hangs, False]
+    said = "attempt 1, left out, shows a hang: --attempt 1"
+    assert left_standing(incident) == (said if hangs else "")
+    assert any(said in line for line in mixed_lines(incident)) is hangs
+    assert hangview.load(str(tmp_path), options=ReadOptions(attempt=1)).leads == ((3,) if hangs else ())
+
+
+def test_beside_an_attempt_that_hangs_nothing_is_said_of_one_before_it(tmp_path):
+    for name, at in (("run-1", START), ("run-2", START + 7200 * SECOND)):
+        for rank in range(TRAINER):
+            made = calls(19 if rank == 3 else 20, at=at, open_last=rank != 3)
+            write(tmp_path / name / f"trace_rank_{rank}", dump(made, config(default_pg=range(TRAINER))))
+    incident = hangview.load(str(tmp_path))
+    assert incident.leads == (3,)
+    assert left_standing(incident) == ""

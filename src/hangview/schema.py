@@ -238,6 +238,7 @@ class Attempt:
     """One start of the job among the files. ``reason`` says why it is (not) the current one.
 
     ``beside``: its records were made while those of the current one were, so it is another job; ``newest_ns`` is its newest.
+    ``stands``: something is to be looked at first in it, while the current one shows nothing; only then that is looked for.
     """
 
     attempt: int
@@ -246,6 +247,7 @@ class Attempt:
     reason: str | None = None
     beside: bool = False
     newest_ns: int | None = None
+    stands: bool = False
 
 
 class CellState(IntEnum):

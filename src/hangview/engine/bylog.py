@@ -244,9 +244,7 @@ def _with_stacks(finding: Finding, logs: LogEvidence) -> Finding:
     return replace(finding, evidence=(*finding.evidence, *lines)) if lines else finding
 
 
-def _with_what_was_met(
-    findings: Sequence[Finding], ends: Iterable[Sequence[ProcessEnd]], logs: LogEvidence
-) -> list[Finding]:
+def _with_what_was_met(findings: Sequence[Finding], ends: Iterable[Sequence[ProcessEnd]], logs: LogEvidence) -> list[Finding]:
     """The findings; the first that looks somewhere says which of its other ranks met an error of their device, or one of their
     own although they had requested the call. Whether that was before or after the call, no line tells: it names nobody."""
     out = list(findings)

@@ -134,6 +134,15 @@ def newer_unread_line(incident: Incident) -> str:
     return f"attempt {fold_ranks(numbers)} could not be read ({first}{more}): attempt {shown} is shown, an older one"
 
 
+def left_standing(incident: Incident) -> str:
+    """``"attempt 1, left out, shows a hang: --attempt 1"``, where the one that is shown has nothing to look at; ""."""
+    stands = [attempt.attempt for attempt in incident.records.attempts if attempt.stands]
+    if not stands:
+        return ""
+    which = f"attempt {stands[0]}" if len(stands) == 1 else f"attempts {fold_ranks(stands)}"
+    return f"{which}, left out, {'shows' if len(stands) == 1 else 'show'} a hang: --attempt {max(stands)}"
+
+
 def mixed_lines(incident: Incident) -> list[str]:
     """That files of several starts of the job, of several worlds, or several of one rank were found: belongs to the first lines
     of an answer, for who gave two folders by mistake must not read the one's answer as the other's."""
@@ -143,8 +152,11 @@ def mixed_lines(incident: Incident) -> list[str]:
     shown = [attempt.attempt for attempt in attempts if attempt.current]
     if len(attempts) > 1 and shown:
         left = sum(source.status is SourceStatus.OTHER_ATTEMPT for source in incident.records.sources)
+        stands = left_standing(incident)
+        look = f"; {stands}" if stands else ""
         lines.append(
-            f"files of {len(attempts):,} attempts or jobs: attempt {shown[0]} alone is shown, {count(left, 'file')} left out"
+            f"files of {len(attempts):,} attempts or jobs: attempt {shown[0]} alone is shown, "
+            f"{count(left, 'file')} left out{look}"
         )
     worlds = _worlds(incident)
     if len(worlds) > 1:
@@ -199,11 +211,11 @@ def nothing_shown(incident: Incident) -> str:
 
 
 def after_no_hang(incident: Incident, *, brief: bool = False) -> str:
-    """What comes next where a job hangs and its records do not show it; ``brief``: the most of it, within 80 characters."""
+    """What comes next where a job hangs and its records do not show it; ``brief``: the most wanted, within 80 characters."""
     newest = next((attempt.newest_ns for attempt in incident.records.attempts if attempt.current), None)
     of = f"newest record {moment(newest)}: " if newest else ""
     if brief:
-        return f"{of}if it hung later, collect again"
+        return left_standing(incident) or f"{of}if it hung later, collect again"
     return f"{of}if the job hung later, collect dumps again; if then, no record shows it: see the stacks of its processes"
 
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Role, Verdict
 from hangview.log_sources import is_mute
-from hangview.report.coverage import after_no_hang, at_least, newer_unread, no_hang, nothing_shown, producers, several_files
+from hangview.report.coverage import (
+    after_no_hang,
+    at_least,
+    left_standing,
+    newer_unread,
+    no_hang,
+    nothing_shown,
+    producers,
+    several_files,
+)
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind, SourceStatus
 from hangview.text import count, fold_ranks, name_ranks, shorten
@@ -229,7 +238,8 @@ def _context(incident: Incident, level: int) -> Line:
     if notes:
         parts.append(Span(f"{count(notes, 'note')}", Tone.DIM))
     if incident.verdict is Verdict.NO_HANG:
-        parts.append(Span(after_no_hang(incident, brief=level > 0), Tone.DIM))
+        stands = left_standing(incident)
+        parts.append(Span(stands, Tone.WAITING) if stands else Span(after_no_hang(incident, brief=level > 0), Tone.DIM))
     if not parts:
         done = name_ranks(incident.coverage.read, 6)
         parts.append(Span(f"read: {done}, no dump is missing" if incident.coverage.read else "nothing was read", Tone.DIM))
