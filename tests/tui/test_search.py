@@ -26,7 +26,8 @@ def test_a_rank_is_found_in_each_of_its_lanes_where_it_stands():
     found = search(MESH, "rank 7", HERE)
     assert {(place.group, place.rank) for place in found} == {(0, 7), (2, 7), (6, 7)}
     assert Place(2, "collective", 6, 7) in found
-    assert search(MESH, "7", HERE) == found
+    for typed in ("7", "rank7", "Rank7", "r7"):
+        assert search(MESH, typed, HERE) == found
 
 
 def test_a_rank_without_a_dump_is_found_too():
@@ -65,6 +66,9 @@ def plane():
     ("typed", "ranks"),
     [
         ("4-5", {4, 5}),
+        ("4 5", {4, 5}),
+        ("rank 4", {4}),
+        ("ranks 0-4 6", {4, 6}),
         ("0-4", {4}),
         ("not requested", {7}),
         ("Started", {4, 5, 6}),

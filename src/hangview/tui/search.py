@@ -14,12 +14,13 @@ from hangview.tui.text.common import role_word
 from hangview.tui.text.groups import sorted_lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from hangview.incident import Finding, Incident
     from hangview.tui.grid.plane import Plane
 
-MOST = 500
+#: A search that finds more is at its end: somebody who steps through so many looks for something else.
+MOST = 20_000
 
 #: What can be typed, and what it finds; for the help and the documentation.
 GRAMMAR = (
@@ -51,6 +52,8 @@ def terms_of(typed: str) -> dict[str, str]:
     terms: dict[str, list[str]] = {}
     key = ""
     every = typed.split()
+    if len(every) == 1 and (short := _RANK.fullmatch(typed.strip())) is not None:
+        every = ["rank", short[1]]
     for word, following in zip(every, [*every[1:], ""], strict=True):
         known = _KEYS.get(word.casefold().rstrip(":="))
         if known == "p2p" and not following[:1].isdigit():
@@ -77,6 +80,8 @@ def terms_of(typed: str) -> dict[str, str]:
 
 
 _EXAMPLES = {each.split()[0]: each for each, _ in GRAMMAR[:7]}
+_RANK = re.compile(r"(?:rank|r)([0-9]+)", re.IGNORECASE)
+_LIST_OF_RANKS = re.compile(r"\s*ranks?\s", re.IGNORECASE)
 _ENDS = re.compile(r"([0-9]+)(?:\s*->\s*([0-9]+))?")
 
 
@@ -91,7 +96,7 @@ def search(incident: Incident, typed: str, here: Place) -> list[Place]:
     terms = terms_of(typed)
     if terms:
         finder = next(name for name in _FINDERS if name in terms)
-        found = _find(incident, finder, terms[finder], here)
+        found = _find(incident, finder, terms, here)
         for name, value in terms.items():
             if name != finder:
                 found = _narrowed(incident, found, name, value)
@@ -109,7 +114,8 @@ def search(incident: Incident, typed: str, here: Place) -> list[Place]:
     )
 
 
-def _find(incident: Incident, name: str, value: str, here: Place) -> list[Place]:
+def _find(incident: Incident, name: str, terms: Mapping[str, str], here: Place) -> list[Place]:
+    value = terms[name]
     if name == "rank":
         return _rank(incident, int(value))
     if name == "seq":
@@ -120,7 +126,11 @@ def _find(incident: Incident, name: str, value: str, here: Place) -> list[Place]
         return [opening_of(incident, lane) for lane in sorted_lanes(incident) if _joins(lane.lane, value)][:MOST]
     if name == "group":
         return _groups(incident, value)
-    return _records(incident, value, ops=name == "op", stacks=name == "func")
+    groups = _group_ids(incident, terms["group"]) if "group" in terms else {group.id for group in incident.groups}
+    if "rank" in terms:
+        groups &= {group.id for group in incident.groups if int(terms["rank"]) in group.ranks}
+    # The calls of these groups, and no others: there may be more than are kept.
+    return _records(incident, value, ops=name == "op", stacks=name == "func", groups=groups)
 
 
 def _narrowed(incident: Incident, places: list[Place], name: str, value: str) -> list[Place]:
@@ -276,8 +286,10 @@ def _words_of(incident: Incident, finding: Finding) -> str:
     return f"{finding.summary}\n{brief(incident, finding)}\n{finding.kind.words}\n{role_word(incident, finding)}".casefold()
 
 
-def _records(incident: Incident, text: str, *, ops: bool = True, stacks: bool = True) -> list[Place]:
-    """Calls whose operation or stack holds the text, newest first."""
+def _records(
+    incident: Incident, text: str, *, ops: bool = True, stacks: bool = True, groups: Collection[int] | None = None
+) -> list[Place]:
+    """Calls (of ``groups``; None: of all) whose operation or stack holds the text, newest first."""
     wanted = text.casefold()
     records = incident.records
     all_ops = records.ops if ops else ()
@@ -290,6 +302,8 @@ def _records(incident: Incident, text: str, *, ops: bool = True, stacks: bool = 
         return []
     import polars as pl
 
+    if groups is not None:
+        frame = frame.filter(pl.col("group").is_in(list(groups)))
     hits = (
         frame.lazy()
         .filter(pl.col("op").is_in(found_ops) | pl.col("stack").is_in(found_stacks))
@@ -326,14 +340,19 @@ def filtered_ranks(plane: Plane, typed: str, leads: Iterable[int], marked: Itera
     if word in ("lead", "leads", "marked"):
         return set(marked if word == "marked" else leads) & set(plane.ranks)
     try:
-        return set(parse_ranks(typed)) & set(plane.ranks)
+        return set(_listed(typed)) & set(plane.ranks)
     except ValueError as error:
         raise ValueError(f"{error}; or a state (not requested), differs, lead, marked") from None
+
+
+def _listed(typed: str) -> tuple[int, ...]:
+    """``0-7,12``, and ``rank 12`` or ``0-7 12`` for who types it so."""
+    return parse_ranks(re.sub(r"(?<=[0-9])\s+(?=[0-9])", ",", _LIST_OF_RANKS.sub("", typed, count=1)))
 
 
 def strange_ranks(plane: Plane, typed: str) -> tuple[int, ...]:
     """Ranks of a typed list that the lane does not have, ascending; none where something else was typed."""
     try:
-        return tuple(sorted(set(parse_ranks(typed)) - set(plane.ranks)))
+        return tuple(sorted(set(_listed(typed)) - set(plane.ranks)))
     except ValueError:
         return ()

@@ -12,7 +12,7 @@ from hangview.tui.main.prompt import Prompt
 from hangview.tui.main.refusing import in_grid, no_incident
 from hangview.tui.main.showing import ShowingScreen
 from hangview.tui.place import Place, place_of
-from hangview.tui.search import filtered_ranks, rank_typed, rankless, search, strange_ranks
+from hangview.tui.search import MOST, filtered_ranks, rank_typed, rankless, search, strange_ranks
 from hangview.tui.text.finding import no_findings
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class SteppingScreen(ShowingScreen, inherit_bindings=True):
         else:
             self.go(found[0], follow=False)  # a look aside: the next finding is still the one after the current one
             if len(found) > 1:
-                hits, back = count(len(found), "hit"), self.key("back")
+                hits, back = f"{count(len(found), 'hit')}{' and more' if len(found) == MOST else ''}", self.key("back")
                 steps = f"{self.key('next_finding')} and {self.key('previous_finding')} step through them"
                 self.say_too((f"{hits}: {steps}, {back} ends the search", f"{hits}: {steps}", hits))
 
