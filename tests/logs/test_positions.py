@@ -65,3 +65,14 @@ def test_works_without_a_world_rank_keep_the_name_of_their_group(tmp_path):
     text = text.replace("[rank0]:", "").replace("[rank1]:", "")
     evidence = read_text(tmp_path, job_log=text)
     assert {(row.group_rank, row.desc) for row in evidence.unplaced} == {(0, "default_pg"), (1, "default_pg")}
+
+
+def test_the_line_with_the_sizes_is_cited_beside_the_line_with_the_group(tmp_path):
+    """Sizes stand in the line in front of the one that names the group: who checks them is not sent to the wrong one."""
+    others = {f"rank_{rank}_log": caught(rank, 42, numel_in=1, numel_out=1) for rank in (1, 2)}
+    evidence = read_text(tmp_path, rank_0_log=caught(0, 42, numel_in=7, numel_out=7), **others)
+    (row,) = (row for row in evidence.groups if row.rank == 0)
+    assert "NumelIn=7" in row.lines[0].text
+    assert (row.line.number, [line.number for line in row.lines]) == (2, [1, 2])
+    (finding,) = conclude(evidence)
+    assert any("7 elements in" in line.text and "(rank_0.log, line 1 and line 2)" in line.text for line in finding.evidence)

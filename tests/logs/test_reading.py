@@ -131,9 +131,9 @@ def test_a_wrong_number_for_a_rank_costs_no_memory(tmp_path):
 
 def test_used_lines_and_logs_are_named(tmp_path):
     evidence = read_text(tmp_path, a_log=caught(0, 42), b_log="nothing here\n" * 3)
-    assert [(log.shown, log.lines, log.used) for log in evidence.logs] == [("a.log", 2, 1), ("b.log", 3, 0)]
-    assert [(line.source, line.number) for line in evidence.lines] == [(0, 2)]
-    assert evidence.shown(evidence.lines[0]) == "a.log, line 2"
+    assert [(log.shown, log.lines, log.used) for log in evidence.logs] == [("a.log", 2, 2), ("b.log", 3, 0)]
+    assert [(line.source, line.number) for line in evidence.lines] == [(0, 1), (0, 2)]
+    assert evidence.shown(evidence.lines[1]) == "a.log, line 2"
 
 
 def test_scans_of_unchanged_files_can_be_kept(tmp_path):

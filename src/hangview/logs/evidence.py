@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from hangview.logs.times import Printed, span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hangview.incident import Fact, Group
     from hangview.schema import StackFrame
 
@@ -69,6 +71,14 @@ class GroupByLog:
     outrun: int | None = (
         None  #: newest call of the group that others completed with this rank, where that is beyond ``enqueued``
     )
+
+    work_line: LogLine | None = None  #: the line that names the work and its sizes, where that is another one than ``line``
+
+    @property
+    def lines(self) -> tuple[LogLine, ...]:
+        """All lines that say it, in the order of their files."""
+        both = (self.line,) if self.work_line is None else (self.line, self.work_line)
+        return tuple(sorted(both, key=lambda line: (line.source, line.number)))
 
     def is_of(self, group: Group) -> bool:
         """Whether it is about this group: by the name, and by the description only where the line gives no name."""
@@ -277,3 +287,12 @@ class LogEvidence:
             if log.source == line.source:
                 return f"{log.shown}, line {line.number:,}"
         return f"line {line.number:,}"
+
+    def shown_together(self, lines: Sequence[LogLine]) -> str:
+        """``"logs/rank_3.log, line 11 and line 12"``: a line, or two; of two files, both."""
+        first, last = lines[0], lines[-1]
+        if first is last:
+            return self.shown(first)
+        if first.source == last.source:
+            return f"{self.shown(first)} and line {last.number:,}"
+        return f"{self.shown(first)}; {self.shown(last)}"

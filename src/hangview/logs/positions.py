@@ -187,7 +187,7 @@ def _with_work(row: GroupByLog, work: Caught | None) -> GroupByLog:
         return row
     return replace(
         row, timed_out_op=family(work.op_type), op_type=work.op_type, numel_in=work.numel_in, numel_out=work.numel_out,
-        timeout_ms=work.timeout_ms, ran_ms=work.ran_ms,
+        timeout_ms=work.timeout_ms, ran_ms=work.ran_ms, work_line=work.line if work.line != row.line else None,
     )  # fmt: skip
 
 

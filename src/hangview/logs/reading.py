@@ -144,8 +144,9 @@ def _used_lines(
     places: Iterable[Place],
     stacks: Iterable[OutsideStack],
 ) -> tuple[LogLine, ...]:
-    lines = {one.line for part in (rows, unplaced, ended, dumps, places, stacks) for one in part}
+    lines = {one.line for part in (ended, dumps, places, stacks) for one in part}
     lines |= {line for end in ended for line in end.lines}
+    lines |= {line for part in (rows, unplaced) for row in part for line in row.lines}
     return tuple(sorted(lines, key=lambda line: (line.source, line.number, line.text)))
 
 

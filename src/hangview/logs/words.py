@@ -80,7 +80,7 @@ def position_lines(
         more = f" and {len(same) - 1} more like it" if len(same) > 1 else ""
         ranks = fold_ranks([row.rank for row in same], 12)
         who = f"rank{'s' if len(same) > 1 else ''} {ranks}, {group}"
-        lines.append(Evidence(f"{who}: {text} ({evidence.shown(same[0].line)}{more})", same[0].line.source))
+        lines.append(Evidence(f"{who}: {text} ({evidence.shown_together(same[0].lines)}{more})", same[0].line.source))
     return tuple(lines)
 
 

@@ -119,6 +119,8 @@ def _about(logs: LogEvidence, rank: int) -> Iterator[tuple[int, LogLine]]:
     for row in logs.groups:
         if row.rank == rank:
             yield _TIMED_OUT if row.timed_out else _STOOD, row.line
+            if row.work_line is not None:
+                yield _USED, row.work_line
     for part in (logs.dumps, logs.places, logs.stacks, logs.earlier_ends):
         for one in part:
             if one.rank == rank:
@@ -128,7 +130,7 @@ def _about(logs: LogEvidence, rank: int) -> Iterator[tuple[int, LogLine]]:
 def _said(logs: LogEvidence) -> Iterator[tuple[int, LogLine]]:
     """Lines that ranks printed themselves."""
     for row in logs.groups:
-        yield row.rank, row.line
+        yield from ((row.rank, line) for line in row.lines)
     for end in logs.ends:
         if end.kind not in _SAID_BY_OTHERS:
             yield end.rank, end.line
