@@ -44,7 +44,9 @@ def check_paths(paths: Iterable[str], commands: Iterable[str] = (), *, may_fill:
         except PermissionError:
             raise Complaint(f"{path}: permission denied", Exit.NOTHING) from None
         except (FileNotFoundError, NotADirectoryError):
-            raise Complaint(f"{path or 'an empty PATH'}: no such file or folder{_meant(path, names)}") from None
+            raise Complaint(
+                f"{path or 'an empty PATH'}: no such file or folder{_meant(path, names, may_fill=may_fill)}"
+            ) from None
         except (OSError, ValueError) as error:  # a link to itself, a name too long, a NUL in it, an I/O error
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise Complaint(f"{path}: {reason}") from None
@@ -74,12 +76,20 @@ _WITHOUT_COMMAND = {
 }
 
 
-def _meant(path: str, commands: Sequence[str]) -> str:
-    """``"; did you mean ..."`` when a missing path looks like a mistyped or misplaced command."""
+#: Commands that take no PATH.
+_ALONE = frozenset({"cache", "completion", "config", "demo"})
+
+
+def _meant(path: str, commands: Sequence[str], *, may_fill: bool) -> str:
+    """``"; did you mean ..."`` when a missing path looks like a mistyped or misplaced command; where a folder ``may_fill``, how
+    one that is still to come is waited for."""
+    parent = os.path.dirname(path.rstrip(os.sep))  # noqa: PTH120 - as it was written
+    if may_fill and parent and Path(parent).is_dir():
+        return f"; if it is still to come: hangview {parent} shows it then"
     if os.sep in path:
         return ""
     if path in commands:
-        return f"; the command comes first: hangview {path} PATH"
+        return f"; the command comes first: hangview {path}{'' if path in _ALONE else ' PATH'}"
     if path == "help":
         return "; did you mean hangview --help?"
     if path in _WITHOUT_COMMAND:

@@ -116,6 +116,8 @@ def test_every_command_has_help(command, capsys):
         (["watch"], "watch: no such file or folder; hangview PATH watches by itself"),
         (["demmo"], "demmo: no such file or folder; did you mean the command demo?"),
         (["--ascii", "report"], "report: no such file or folder; the command comes first: hangview report PATH"),
+        (["--ascii", "demo"], "demo: no such file or folder; the command comes first: hangview demo"),
+        (["/tmp/no-such-run"], "/tmp/no-such-run: no such file or folder; if it is still to come: hangview /tmp shows it then"),
         (["help"], "help: no such file or folder; did you mean hangview --help?"),
         (["no/such/report"], "no/such/report: no such file or folder"),
         (["zzzz"], "zzzz: no such file or folder"),

@@ -72,7 +72,7 @@ def test_other_findings_below_the_same_first_one():
     incident = incidents.eight_in_five_groups()
     more = replace(incident, findings=(*incident.findings, replace(incident.findings[-1], summary="one more")))
     total = len(incident.findings)
-    assert said(incident, more) == f"the first finding is as before; {total + 1} in all, {total} before"
+    assert said(incident, more) == f"the answer is as before; {total + 1} findings, {total} before"
 
 
 def test_it_is_said_in_80_columns_with_its_key():

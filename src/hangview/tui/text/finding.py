@@ -63,7 +63,7 @@ def no_findings(incident: Incident, *, partial: bool = False) -> Prose:
     if incident.verdict is Verdict.NO_HANG:
         return (
             line(("no finding: these files show no hang", Tone.GOOD)),
-            line("every call that was requested completed, and all members agree"),
+            line("every call that was compared is over on all members, and all of them agree"),
         )
     why = "nothing can be concluded from these files" if incident.lanes else "there was no call to compare"
     return (line((f"no finding: {why}", Tone.UNKNOWN)),)

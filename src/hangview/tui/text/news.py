@@ -34,7 +34,7 @@ def news(before: Incident, after: Incident, goes: str = "") -> tuple[str, ...]:
 def _now(before: Incident, after: Incident) -> str:
     first = answer(after)
     if first.text == answer(before).text:
-        return f"the first finding is as before; {len(after.findings):,} in all, {len(before.findings):,} before"
+        return f"the answer is as before; {count(len(after.findings), 'finding')}, {len(before.findings):,} before"
     word, shown = first.spans[0].text.strip(), answering(after)
     return f"now: {word} {name_ranks(shown.ranks, 3)}" if word == LOOK_FIRST and shown is not None else f"now: {word}"
 

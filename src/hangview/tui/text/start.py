@@ -23,7 +23,7 @@ def start_lines(incident: Incident, live: LiveKeys = USUAL, *, unfolded: bool = 
             BLANK,
             *_WHERE,
             BLANK,
-            line(f"While this screen watches, dumps that appear are read by themselves; {live('look_again')} looks again now."),
+            line(f"Dumps that appear are read while the first line says watching; {live('look_again')} looks again now."),
             line("hangview demo shows what it looks like with dumps."),
         )
     unread = sum(source.status is SourceStatus.GROWING for source in incident.records.sources)
