@@ -94,6 +94,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         world=grouping.world,
         ops=_ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late}),
         maybe_open=windows.maybe_open(calls, known),
+        maybe_failed=windows.maybe_failed(calls, known),
         shifts=moved,
         late=late,
         still=stand,

@@ -55,35 +55,48 @@ def take_back(found: Windows, calls: Calls, inferred: set[int], only_active: fro
     return out
 
 
-def _ended_well(calls: Calls) -> pl.DataFrame:
-    """group -> newest call that a rank ended before it ended another one, in whatever group (gloo: failed work raises).
+def ended_well(calls: Calls) -> pl.DataFrame:
+    """``group``, ``rank``, ``seq``: the newest call of each rank that needed all members, of those that a recorder says are
+    over, not how, and that did not fail (gloo: failed work raises, and breaks its group).
 
-    Not where its next request came only after the time-out of the call: the call may have failed, and the error been caught.
+    After such a call the rank ended another one, in whatever group, or one that it requested later in this group is still
+    open. Not where its next request came only after the time-out of the call: the call may have failed, and the error been
+    caught. Then none of that group that came after it is known to have ended well.
     """
     over = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
-    ended = calls.rows.lazy().filter(over).select("group", "seq", "row").collect()
-    ended = ended.with_columns(source=calls.entries["source"].gather(ended["row"].to_numpy()))
-    last = ended.group_by("source").agg(last=pl.col("row").max())
+    opened = pl.col("reading").is_in([int(CellState.REQUESTED), int(CellState.STARTED)])
+    rows = calls.rows.lazy().filter(over | opened).select("group", "rank", "seq", "row", "reading").collect()
+    ended = rows.filter(~opened)
+    if ended.is_empty():
+        return ended.select("group", "rank", "seq")
+    last = ended.group_by("rank").agg(last=pl.col("row").max())
+    still = rows.filter(opened).group_by("group", "rank").agg(still=pl.col("row").max())
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
-    went_on = ended.join(last, on="source").filter(pl.col("row") < pl.col("last")).join(whole, on=["group", "seq"], how="semi")
+    mine = (
+        ended.join(whole, on=["group", "seq"], how="semi").join(last, on="rank").join(still, on=["group", "rank"], how="left")
+    )
+    went_on = mine.filter((pl.col("row") < pl.col("last")) | (pl.col("row") < pl.col("still")).fill_null(value=False))
     at = went_on["row"].to_numpy()
     asked = calls.entries["created_ns"]
     pause = asked.gather(at + 1) - asked.gather(at)  # the next record of the file: of a rank that went on there is one
     patience = calls.entries["timeout_ms"].gather(at) * 1_000_000
-    failed = ((pause >= patience) & (patience > 0)).fill_null(value=False)
-    return went_on.filter(~failed).group_by("group").agg(pl.col("seq").max())
+    went_on = went_on.with_columns(failed=((pause >= patience) & (patience > 0)).fill_null(value=False))
+    broken = went_on.filter("failed").group_by("group", "rank").agg(broken=pl.col("row").min())
+    well = went_on.join(broken, on=["group", "rank"], how="left").filter(
+        pl.col("broken").is_null() | (pl.col("row") < pl.col("broken"))
+    )
+    return well.group_by("group", "rank").agg(pl.col("seq").max())
 
 
 def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[int, int]:
     """group -> newest seq that every member is proved to have requested.
 
     By a completed record of a call that needs all members; by the counters of at least half of the members where completed
-    records are left out; and, where a recorder only says "over", by a rank that ended a call and then ended a later one: after
-    a call that failed it would not have gone on.
+    records are left out; and, where a recorder only says "over", by :func:`ended_well`.
     """
     whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full"))
     limit: dict[int, int] = dict(whole.group_by("group").agg(pl.col("seq").max()).iter_rows())
-    for group, seq in _ended_well(calls).iter_rows():
+    for group, _, seq in ended_well(calls).iter_rows():
         limit[group] = max(limit.get(group, 0), seq)
     unsaid = set(calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full"))["group"].to_list())
     told: dict[int, list[int]] = defaultdict(list)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine import compare
+from hangview.engine import compare, older
 from hangview.engine.readings import DONE
 from hangview.incident import COLLECTIVE, Kind
 from hangview.schema import FULL, CellState
@@ -121,12 +121,12 @@ def rows_at(calls: Calls, places: set[tuple[int, int]]) -> dict[tuple[int, int],
 
 
 def _proved(calls: Calls, windows: Windows, groups: tuple[Group, ...]) -> dict[int, dict[int, int]]:
-    """group -> rank -> newest seq that the rank's records or counters say it completed (ended ones do not count)."""
+    """group -> rank -> newest seq that the rank's records or counters say it completed; of ended ones those that ended well."""
     completed = calls.rows.lazy().filter(pl.col("reading") == int(CellState.COMPLETED))  # lazy: copies what it needs only
     done = completed.group_by("group", "rank").agg(pl.col("seq").max()).collect(engine="streaming")
     out: dict[int, dict[int, int]] = defaultdict(dict)
-    for group, rank, seq in done.iter_rows():
-        out[group][rank] = seq
+    for group, rank, seq in (*done.iter_rows(), *older.ended_well(calls).iter_rows()):
+        out[group][rank] = max(seq, out[group].get(rank, 0))
     ended = set(calls.by_seq.filter(pl.col("n_ended") > 0)["group"].unique().to_list())
     for group in groups:
         for rank in group.ranks:

@@ -332,3 +332,19 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
         if max(others, default=0) <= seq:
             out.add(rank)
     return frozenset(out)
+
+
+def maybe_failed(calls: Calls, found: Windows) -> dict[int, tuple[int, int, tuple[int, ...]]]:
+    """rank -> (group, seq, members of whom nothing tells) of ranks whose newest record is of a call that needs all members and
+    that is over, well or badly is not recorded (gloo), and beyond which nobody of the group went: where a member is not
+    observed, or not even known, it may have failed for want of it."""
+    newest = calls.rows.sort("rank", "row").unique("rank", keep="last", maintain_order=True)
+    over = newest.filter((pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued"))
+    whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
+    out = {}
+    for rank, group, seq in over.join(whole, on=["group", "seq"], how="semi").select("rank", "group", "seq").iter_rows():
+        others = [w for (g, r), w in found.items() if g == group and r != rank]
+        untold = tuple(sorted(w.rank for w in others if w.blind and (w.newest or 0) < seq))
+        if max((w.newest or 0 for w in others), default=0) <= seq:
+            out[rank] = (group, seq, untold)
+    return out

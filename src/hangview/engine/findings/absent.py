@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.evidence import Telling
-from hangview.engine.findings.case import Case, most_wait, place_order, silent_ns
+from hangview.engine.findings.case import Case, loose, lost, most_wait, place_order, silent_ns
 from hangview.engine.findings.differing import call_site, quietly
 from hangview.engine.findings.first import first_to_tell
 from hangview.engine.still import a_moment, long_since, stands
@@ -127,9 +127,24 @@ def _doubt(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiter
             return _Doubt(weight, "of those who wait counters alone are left, and since when they wait is not recorded")
     if set(ranks) & case.maybe_open:
         return _Doubt(Role.LEAD, "their recorder does not note completion, they may still be in their newest call", _STACKS)
+    failed = _maybe_failed(case, tell, ranks)
+    if failed:
+        return _Doubt(Role.LEAD, failed, _STACKS)
     if group.inferred and group.desc != DEFAULT_DESC and len(ranks) > 1 and not group.name.isdecimal():
         return _Doubt(Role.LEAD, "the members of this group are not recorded: it may be several groups of one name", _MEMBERS)
     return None
+
+
+def _maybe_failed(case: Case, tell: Telling, ranks: Sequence[int]) -> str:
+    """That the newest call of one of these ranks may have failed, and the rank so have waited itself; ""."""
+    for rank in ranks:
+        at, seq, untold = case.maybe_failed.get(rank, (0, 0, ()))
+        group = case.groups[at]
+        unknown = rank in case.maybe_failed and loose(case, group) and lost(case)
+        if untold or unknown:
+            of = tell.ranks(untold) if untold else f"another member, which may be {tell.ranks(lost(case))}"
+            return f"the newest call of {tell.ranks((rank,))}, {seq} of {group.label}, may have failed: of {of}, nothing tells"
+    return ""
 
 
 def _of_counters(case: Case, place: Place, waiters: Sequence[int]) -> bool:

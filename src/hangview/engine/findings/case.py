@@ -53,6 +53,8 @@ class Case:
     sizes: Mapping[int, int] = field(default_factory=dict)  #: members of inferred groups, where their number is proved
     world: frozenset[int] = frozenset()  #: every rank that is known of, where members had to be inferred
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
+    #: rank -> (group, seq, members of whom nothing tells) of ranks whose newest call is over, well or badly is not recorded
+    maybe_failed: Mapping[int, tuple[int, int, tuple[int, ...]]] = field(default_factory=dict)
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
     still: frozenset[OpenCall] = frozenset()  #: open calls of which it is known that they stand still
@@ -84,3 +86,14 @@ def silent_ns(case: Case, ranks: Collection[int]) -> int | None:
 
 def older(case: Case, rank: int) -> bool:
     return any(w.above is CellState.BEFORE_DUMP for (_, r), w in case.windows.items() if r == rank)
+
+
+def loose(case: Case, group: Group) -> bool:
+    """Whether a member may have left no record: members are known from who recorded the group, and nothing proves how many
+    there are."""
+    return group.inferred and case.sizes.get(group.id) != len(group.ranks)
+
+
+def lost(case: Case) -> list[int]:
+    """Ranks that are known of and left no usable dump."""
+    return sorted(case.world - {source.rank for source in case.records.sources if source.usable})

@@ -9,7 +9,7 @@ import polars as pl
 
 from hangview.engine import compare
 from hangview.engine.evidence import Telling
-from hangview.engine.findings.case import Case, older, place_order
+from hangview.engine.findings.case import Case, loose, lost, older, place_order
 from hangview.engine.still import a_moment, stands
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
@@ -55,13 +55,13 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     call = f"{stall.family} {stall.seq} of {group.label}"
     who, done = tell.ranks(stall.waiting), tell.ranks(stall.done)
     on_device, unclear = _on_device(case, stall), _unclear(stall)
-    loose = _loose(case, group)
+    unsure = loose(case, group)
     names = _names(case, tell, group)
     unknown = tell.ranks(stall.untold)
     apart, first = _apart(case, tell, stall)
     every = (
         f"every rank that recorded {group.label} requested {stall.family} {stall.seq}"
-        if loose
+        if unsure
         else f"every member requested {call}"
     )
     if stall.done:
@@ -81,28 +81,28 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
             summary += f"; what {unknown} asked for is not recorded, so it may differ"
         elif names:
             summary += f"; {names}, so these may be two groups, and then each waits for the other's ranks"
-        elif not loose and apart:
+        elif not unsure and apart:
             summary += f": by these records no rank is missing; {apart}"
-        elif not loose:
+        elif not unsure:
             where = "on the device side" if on_device else "inside the call: a connection, or a process that stands still in it"
             summary += f": by these records no rank is missing, and what holds it is {where}"
-    if loose:
+    if unsure:
         summary += f"; {_how_loose(case, group)}"
     return Finding(
         kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
-        (*tell.requests(case.stalls, place, stall.waiting), *tell.untold(stall), *(_silent(case) if loose else ())),
+        (*tell.requests(case.stalls, place, stall.waiting), *tell.untold(stall), *(_silent(case) if unsure else ())),
         (f"what {unknown} asked for, by log or stack; " if stall.untold else "")
         + ("whether these are one group: in which order its ranks use groups of equal members; then " if names else "")
-        + (_members_first(case, tell, group) if loose else first)
+        + (_members_first(case, tell, group) if unsure else first)
         + compare_first(kind, who, on_device=on_device),
         (*((f"that all asked for the same: of {unknown} it is not recorded",) if stall.untold else ()),
          *not_concluded(kind, who, unclear=unclear)),
         (
-            f"All {len(group.ranks)} {'ranks that recorded it' if loose else 'members'} requested {call}"
+            f"All {len(group.ranks)} {'ranks that recorded it' if unsure else 'members'} requested {call}"
             + (" with equal arguments." if stall.equal and not stall.untold else "."),
             *(each.text[0].upper() + each.text[1:] + "." for each in tell.untold(stall)),
             f"{who} did not finish it, and no earlier request of theirs is unfinished.",
-            "So nobody is named." if loose or names else "So no rank is missing on the host side, and nobody is named.",
+            "So nobody is named." if unsure or names else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
 
@@ -147,12 +147,6 @@ def _unclear(stall: Stall) -> bool:
     return any(row["rank"] in stall.done and row["reading"] == CellState.ENDED for row in stall.rows)
 
 
-def _loose(case: Case, group: Group) -> bool:
-    """Whether a member may have left no record: members are known from who recorded the group, and nothing proves how many
-    there are."""
-    return group.inferred and case.sizes.get(group.id) != len(group.ranks)
-
-
 def _how_loose(case: Case, group: Group) -> str:
     size, known = case.sizes.get(group.id), len(group.ranks)
     if known == 1 and size != 1:
@@ -173,18 +167,13 @@ def _names(case: Case, tell: Telling, group: Group) -> str:
 
 def _members_first(case: Case, tell: Telling, group: Group) -> str:
     """What to look at before the call itself: who else belongs to the group."""
-    lost = _lost(case)
+    gone = lost(case)
     of = (
-        f", and whether {tell.ranks(lost)}, without a dump, {agrees(tell.ranks(lost), 'is one', 'are among them')}"
-        if lost
+        f", and whether {tell.ranks(gone)}, without a dump, {agrees(tell.ranks(gone), 'is one', 'are among them')}"
+        if gone
         else ""
     )
     return f"which ranks are members of {group.label}{of}; then "
-
-
-def _lost(case: Case) -> list[int]:
-    """Ranks that are known of and left no usable dump."""
-    return sorted(case.world - {source.rank for source in case.records.sources if source.usable})
 
 
 def _silent(case: Case) -> tuple[Evidence, ...]:
@@ -201,9 +190,9 @@ def _silent(case: Case) -> tuple[Evidence, ...]:
         and source.configured
         and not (source.entries or source.partial or source.only_active or source.wrapped)
     )
-    lost = _lost(case)
-    told = [Evidence(f"rank {rank}: {why_no_dump(case.records, rank)}") for rank in lost[:_LOST]]
-    more = lost[_LOST:]
+    gone = lost(case)
+    told = [Evidence(f"rank {rank}: {why_no_dump(case.records, rank)}") for rank in gone[:_LOST]]
+    more = gone[_LOST:]
     return (
         *without,
         *told,
@@ -239,7 +228,7 @@ def _lagging(case: Case, tell: Telling, place: Place, ranks: Sequence[int]) -> F
         ("" if named or still else ONCE_MORE) + compare_first(Kind.PARTLY_COMPLETED, who, on_device=on_device),
         not_concluded(Kind.PARTLY_COMPLETED, who),
         (
-            f"Every {'rank that recorded it' if _loose(case, group) or stall.older else 'member'} requested {call}.",
+            f"Every {'rank that recorded it' if loose(case, group) or stall.older else 'member'} requested {call}.",
             f"{tell.ranks(others)} completed it, which needs every member's part.",
             f"On {who} it is not over: what is unfinished there is its own.",
         ),
