@@ -61,6 +61,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     early = p2p.sent_later(records, grouping.groups, traffic)
     known = windows.windows(records, grouping, calls, entries, early)
     timed_out: frozenset[tuple[int, int, int]] = frozenset()
+    barred: frozenset[int] = frozenset()
     if logs is not None:
         # without logs all that reads them takes longer to import than a small set to analyse
         from hangview.engine import bylog, logs_alone
@@ -69,7 +70,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         anew = {grouping.groups[i].name for i in grouping.earlier}  # of which generation a log tells is not known
         filled = tuple(group for group in grouping.groups if group.name not in anew)
         known = bylog.fill(known, filled, logs, frozenset(g for g, *_ in traffic.lanes))
-        timed_out = bylog.timed_out(filled, logs)
+        timed_out, barred = bylog.timed_out(filled, logs), bylog.in_a_barrier(logs)
     stand = still.standing(now, timed_out)
     since = live.Since(now, judged, stand)
     common = clocks.newest(judged)
@@ -95,6 +96,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         ops=_ops_at(calls, names, {(s.group, s.seq) for s in moved} | {(x.group, x.since) for x in late}),
         maybe_open=windows.maybe_open(calls, known),
         maybe_failed=windows.maybe_failed(calls, known),
+        barred=barred,
         shifts=moved,
         late=late,
         still=stand,

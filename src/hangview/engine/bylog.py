@@ -15,7 +15,7 @@ from hangview.engine.outside import main_stacks
 from hangview.incident import COLLECTIVE, UNNAMED, Evidence, Finding, Kind, Role
 from hangview.logs import judge, quiet, reported, together
 from hangview.logs.calls import P2P
-from hangview.logs.evidence import EndKind, StatusFrom
+from hangview.logs.evidence import EndKind, ReportKind, StatusFrom
 from hangview.schema import BLIND, CellState
 from hangview.text import name_ranks
 
@@ -116,6 +116,11 @@ def timed_out(groups: Sequence[Group], logs: LogEvidence) -> frozenset[tuple[int
         for row, home in _homes(logs.groups, groups, frozenset())
         if row.timed_out_seq is not None and row.timed_out_op not in P2P
     )
+
+
+def in_a_barrier(logs: LogEvidence) -> frozenset[int]:
+    """Ranks whose own error shows that they waited in a monitored_barrier, of which no recorder has an entry."""
+    return frozenset(one.rank for one in logs.reports if one.kind is ReportKind.BARRIER)
 
 
 def _by_log(

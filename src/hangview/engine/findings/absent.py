@@ -30,6 +30,7 @@ _OWN_OVER = "what is unfinished there, the others it needs have requested too"
 #: What to compare first where it is not known that ``{ranks}`` are missed.
 _SECOND_SET = "a second set of dumps, all written at one moment: is this call open there too, and {stop} below it?"
 _STACKS = "the stacks and logs of {ranks}: still inside the newest call, or past it?"
+_BARRIER = "who did not come to the monitored_barrier in which {ranks} waited: the logs and stacks of its other members"
 _MEMBERS = "which ranks make up this group, by the program that creates it: does it take in {ranks} and those that wait?"
 
 
@@ -43,8 +44,9 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for rank, primary in first_to_tell(case, arrows).items():
         by_primary[primary, _kind_of_absence(case, rank, primary)].append(rank)
     findings: list[Finding] = []
-    for (place, kind), ranks in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
+    for (place, kind), every in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
         told.add(place)
+        ranks = [rank for rank in every if rank not in case.barred] or every
         waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
         ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by <= 0 and s.fits}
         if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
@@ -125,6 +127,8 @@ def _doubt(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiter
         silent = silent_ns(case, ranks)
         if a_moment(silent) or (not long_since(silent) and 2 * len(waiters) <= seen):
             return _Doubt(weight, "of those who wait counters alone are left, and since when they wait is not recorded")
+    if set(ranks) & case.barred:
+        return _Doubt(Role.LEAD, "by their logs they waited in a monitored_barrier themselves", _BARRIER)
     if set(ranks) & case.maybe_open:
         return _Doubt(Role.LEAD, "their recorder does not note completion, they may still be in their newest call", _STACKS)
     failed = _maybe_failed(case, tell, ranks)

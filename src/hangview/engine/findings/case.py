@@ -55,6 +55,7 @@ class Case:
     maybe_open: frozenset[int] = frozenset()  #: ranks that may still be in their newest call: it is only known to be issued
     #: rank -> (group, seq, members of whom nothing tells) of ranks whose newest call is over, well or badly is not recorded
     maybe_failed: Mapping[int, tuple[int, int, tuple[int, ...]]] = field(default_factory=dict)
+    barred: frozenset[int] = frozenset()  #: ranks that waited in a monitored_barrier, by their logs: it leaves no record
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
     still: frozenset[OpenCall] = frozenset()  #: open calls of which it is known that they stand still

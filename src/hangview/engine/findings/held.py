@@ -56,6 +56,9 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     who, done = tell.ranks(stall.waiting), tell.ranks(stall.done)
     on_device, unclear = _on_device(case, stall), _unclear(stall)
     unsure = loose(case, group)
+    standing = any(stands(case.still, place, rank) for rank in stall.waiting)
+    # A recorder notes that a call is over a moment later than the program goes on.
+    fresh = bool(stall.done) and not standing and a_moment(_since_all_came_ns(case, stall))
     names = _names(case, tell, group)
     unknown = tell.ranks(stall.untold)
     apart, first = _apart(case, tell, stall)
@@ -89,9 +92,11 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     if unsure:
         summary += f"; {_how_loose(case, group)}"
     return Finding(
-        kind, Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE, summary,
+        kind, Role.NOTE if fresh else Role.LEAD, stall.waiting, (), group.id, COLLECTIVE, stall.seq, stall.family, Side.DEVICE,
+        summary,
         (*tell.requests(case.stalls, place, stall.waiting), *tell.untold(stall), *(_silent(case) if unsure else ())),
-        (f"what {unknown} asked for, by log or stack; " if stall.untold else "")
+        (ONCE_MORE if fresh else "")
+        + (f"what {unknown} asked for, by log or stack; " if stall.untold else "")
         + ("whether these are one group: in which order its ranks use groups of equal members; then " if names else "")
         + (_members_first(case, tell, group) if unsure else first)
         + compare_first(kind, who, on_device=on_device),
@@ -105,6 +110,14 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
             "So nobody is named." if unsure or names else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
+
+
+def _since_all_came_ns(case: Case, stall: Stall) -> int | None:
+    """How long those who wait had done so after the last member came, when their files were written; None where no time is
+    recorded."""
+    came = [row["created_ns"] for row in stall.rows if row["created_ns"] is not None]
+    written = [case.records.sources[row["source"]].mtime_ns for row in stall.rows if row["rank"] in stall.waiting]
+    return max(written) - max(came) if came and written else None
 
 
 def _apart(case: Case, tell: Telling, stall: Stall) -> tuple[str, str]:

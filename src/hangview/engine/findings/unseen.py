@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, older, place_order
 from hangview.engine.findings.first import first_to_tell
-from hangview.engine.still import stands
+from hangview.engine.still import a_moment, stands
 from hangview.engine.waits import Edge, End, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -47,7 +47,7 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
         ranks = sorted(rank for rank in unseen if place in arrows[rank])  # also those that are more missed elsewhere
         waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
         open_chain = any(r not in explained for rs in (waiters,) for r in rs)
-        role = Role.LEAD if open_chain or not named else Role.NOTE
+        role = Role.LEAD if (open_chain or not named) and not _fresh(case, tell, place, waiters) else Role.NOTE
         elsewhere = {p for rank in first for p in arrows[rank]} - told - set(by_primary)
         told.add(place)
         group, op, who = case.groups[place[0]], tell.op_at(case.stalls, place), tell.ranks(ranks)
@@ -76,6 +76,13 @@ def not_observed(case: Case, tell: Telling, told: set[Place], named: bool) -> li
         out += [_elsewhere(case, tell, p, [r for r in unseen if p in arrows[r]], arrows) for p in sorted(elsewhere)]
         told |= elsewhere
     return out
+
+
+def _fresh(case: Case, tell: Telling, place: Place, waiters: Sequence[int]) -> bool:
+    """Whether they had waited a moment only when their dumps were written, which is nothing in a job that runs."""
+    if any(stands(case.still, place, rank) for rank in waiters):
+        return False
+    return a_moment(tell.waited_ns(case.stalls, place, waiters))
 
 
 def _elsewhere(
