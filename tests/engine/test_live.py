@@ -9,7 +9,7 @@ import pytest
 
 from hangview.engine.analyse import analyse
 from hangview.incident import Kind, Role, Verdict
-from tests.engine.support import OPEN, SECOND, T0, Dump, Pg, look, rank, records
+from tests.engine.support import OPEN, SECOND, T0, Dump, Pg, look, lost, rank, records
 
 if TYPE_CHECKING:
     from hangview.incident import Incident
@@ -163,3 +163,24 @@ def test_who_lags_in_an_earlier_call_as_well_is_a_moment_behind():
     last = rank(7).calls("all_reduce", 1, 40, group=world).call("all_reduce", 41, OPEN, group=world)
     assert written(42.5, *dumps, last).leads == ()
     assert written(60.0, *dumps, last).leads == (7,)
+
+
+def test_a_request_of_a_moment_ago_is_a_note_whoevers_dump_is_missing():
+    """Of a job that runs one dump less is no sign of a hang."""
+    dumps = [rank(r).calls("all_reduce", 1, 9).call("all_reduce", 10, OPEN) for r in (0, 1)]
+    missing = lost(2)
+    for seconds, verdict in ((10.5, Verdict.NOT_ENOUGH_EVIDENCE), (600, Verdict.DIVERGENCE)):
+        made = records(*dumps, missing)
+        at = T0 + round(seconds * SECOND)
+        incident = analyse(replace(made, sources=tuple(replace(s, mtime_ns=at) for s in made.sources)))
+        assert incident.leads == ()
+        assert incident.verdict is verdict
+
+
+def test_a_call_that_others_ended_a_moment_ago_is_a_note():
+    """gloo notes that a call is over a moment after the program went on: rank 3's dump was written in between."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 10) for r in range(3)]
+    late = rank(3, "gloo").calls("all_reduce", 1, 9).call("all_reduce", 10, OPEN)
+    assert written(10.5, *dumps, late).verdict is Verdict.NOT_ENOUGH_EVIDENCE
+    hung = written(600, *dumps, late)
+    assert (hung.verdict, hung.findings[0].role) == (Verdict.DIVERGENCE, Role.LEAD)

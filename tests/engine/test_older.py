@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hangview.incident import Kind
 from hangview.schema import CellState
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, rank, window
 
@@ -138,3 +139,31 @@ def test_a_dump_that_ends_before_a_send_which_its_receiver_completed_is_older():
     assert "written before" in early.findings[0].evidence[0].text
     open_there = rank(1).recv(0, 1, group=pipe).recv(0, 2, group=pipe).recv(0, 3, OPEN, group=pipe)
     assert look(sender, open_there.calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN), *others).leads == (0,)
+
+
+def test_a_call_ended_well_if_a_later_one_of_its_group_is_still_open():
+    """gloo breaks a group with the first call that fails: 16 would not be open still. Rank 2's dump is of the moment in which
+    its program had gone on from 15 and its recorder had not noted that yet: who did not come to 16 is rank 2."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 15).call("all_reduce", 16, OPEN) for r in (0, 1, 3)]
+    late = rank(2, "gloo").calls("all_reduce", 1, 14).call("all_reduce", 15, OPEN)
+    incident = look(*dumps, late)
+    assert incident.leads == (2,)
+    assert (incident.findings[0].kind, incident.findings[0].seq) == (Kind.NOT_REQUESTED, 16)
+
+
+def test_after_a_call_that_failed_none_of_its_group_ends_well():
+    """The barrier timed out, was caught and tried again twice, which failed at once: rank 1 never came."""
+    dumps = [gloo(r, 1, 18) for r in (0, 2, 3)]
+    for each in dumps:
+        for seq, at in ((19, 19.0), (20, 23.01), (21, 23.0101)):
+            each.call("barrier", seq, at=at, size=(), timeout_ms=4000)
+    assert window(1, *dumps, gloo(1, 1, 18)).above is NOT_REQUESTED
+    assert look(*dumps, gloo(1, 1, 18)).leads == (1,)
+
+
+def test_a_call_before_the_one_that_failed_ended_well():
+    dumps = [gloo(r, 1, 18) for r in (0, 2, 3)]
+    for each in dumps:
+        for seq, at in ((19, 19.0), (20, 23.01)):
+            each.call("barrier", seq, at=at, size=(), timeout_ms=4000)
+    assert window(1, *dumps, gloo(1, 1, 17)).above is BEFORE

@@ -8,6 +8,8 @@ import pytest
 
 from hangview.engine.analyse import analyse
 from hangview.incident import Kind, Role, Side, Verdict
+from hangview.logs.evidence import LogLine, Report, ReportKind
+from tests.engine.by_logs import FIRST, logs
 from tests.engine.support import (
     DONE,
     FAILED,
@@ -21,6 +23,7 @@ from tests.engine.support import (
     Pg,
     alike,
     look,
+    lost,
     rank,
     records,
     told,
@@ -481,3 +484,39 @@ def test_where_the_members_are_not_recorded_the_group_is_to_be_looked_at():
     (finding,) = (each for each in incident.findings if each.role is Role.LEAD)
     assert finding.compare_first.startswith("which ranks make up this group")
     assert "ranks 2-3" in finding.compare_first
+
+
+PAIRS = (Pg("1", "tp", (0, 1)), Pg("2", "tp", (2, 3)))
+
+
+def test_who_may_have_failed_in_its_newest_call_for_want_of_a_rank_without_a_dump_is_not_named():
+    """gloo says that rank 2's last call with rank 3 is over, not how: 3 may have left, and 2 lost its connection to it."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 5) for r in (0, 1)]
+    for each in dumps:
+        each.call("all_reduce", 1, group=PAIRS[0], at=6).call("all_reduce", 6, OPEN, at=7)
+    odd = rank(2, "gloo").calls("all_reduce", 1, 5).call("all_reduce", 1, group=PAIRS[1], at=6)
+    incident = look(*dumps, odd, lost(3))
+    assert incident.leads == ()
+    said = [f.summary for f in incident.findings if "may have failed" in f.summary]
+    assert len(said) == 1
+    assert "of rank 3, which it needs, nothing tells" in said[0] or "which may be rank 3" in said[0]
+
+
+def test_who_went_on_from_that_call_is_named():
+    """After the call with rank 3 it took part in one more of all ranks, which is over, as others went on from it."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 6).call("all_reduce", 7, OPEN, at=9) for r in (0, 1)]
+    odd = rank(2, "gloo").calls("all_reduce", 1, 5).call("all_reduce", 1, group=PAIRS[1], at=5.5).call("all_reduce", 6)
+    incident = look(*dumps, odd, lost(3))
+    assert incident.leads == (2,)
+
+
+def test_who_waited_in_a_monitored_barrier_by_its_log_is_not_named():
+    """Ranks 1 and 3 are not in the call; rank 1's error says that it stood in a monitored_barrier, which leaves no record."""
+    dumps = [*alike((0, 2), "all_reduce", 5), *(rank(r).calls("all_reduce", 1, 4) for r in (1, 3))]
+    line = LogLine(FIRST + 1, 10, "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 4000 ms")
+    heard = replace(logs(), reports=(Report(1, ReportKind.BARRIER, line, (1,), 0),), ranks=(1,))
+    assert look(*dumps).leads == (1, 3)
+    assert look(*dumps, logs=heard).leads == (3,)
+    alone = look(*alike((0, 2, 3), "all_reduce", 5), rank(1).calls("all_reduce", 1, 4), logs=heard)
+    assert alone.leads == ()
+    assert "waited in a monitored_barrier themselves" in alone.findings[0].summary

@@ -417,3 +417,19 @@ def test_a_ring_full_of_open_calls_does_not_say_what_holds_them():
     assert told(one_over) == [("lead", "not_completed", (0, 1, 2, 3), "0", 42)]
     pair = [rank(r).wrapped().call("all_reduce", 41, OPEN).call("all_reduce", 9, group=A).counts(41, 30) for r in (0, 1)]
     assert of_kind(look(*pair), Kind.NOT_COMPLETED) == []
+
+
+@pytest.mark.parametrize(
+    ("roots", "told"),
+    [
+        ((0,), "; the root is rank 0"),
+        ((0, 1), "; ranks 0-1 each take themselves for the root"),
+        ((), "; the root is not recorded"),
+    ],
+)
+def test_the_root_of_a_gather_is_who_has_what_comes_out(roots, told):
+    """FORMAT: of a gather the root alone has outputs. Two that have some do not agree on whose it is."""
+    out = {r: (1024, 1024) if r in roots else () for r in range(4)}
+    dumps = [rank(r).call("gather", 1, OPEN if r < 2 else DONE, out=out[r]) for r in range(4)]
+    (finding,) = look(*dumps).findings
+    assert finding.summary.endswith(told)

@@ -74,8 +74,7 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
             if unclear
             else f"{done} finished it, {who} did not"
         )
-        rooted = "; the root is not recorded" if stall.family in compare.ROOTED else ""
-        summary = f"{every}; {over}{rooted}"
+        summary = f"{every}; {over}{_root(case, tell, stall)}"
     else:
         kind = Kind.NOT_COMPLETED
         equal = " with equal arguments" if stall.equal and not stall.untold else ""
@@ -110,6 +109,23 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
             "So nobody is named." if unsure or names else "So no rank is missing on the host side, and nobody is named.",
         ),
     )  # fmt: skip
+
+
+#: Of these the root alone has what comes out (gather) or goes in (scatter); of the other rooted ones each rank has both.
+_OF_THE_ROOT = {"gather": "output_sizes", "scatter": "input_sizes"}
+
+
+def _root(case: Case, tell: Telling, stall: Stall) -> str:
+    """What is recorded of the root of a call that has one, in a clause."""
+    if stall.family not in compare.ROOTED:
+        return ""
+    part = _OF_THE_ROOT.get(stall.family, "")
+    signatures = case.records.signatures
+    roots = [row["rank"] for row in stall.rows if part and getattr(signatures[row["signature"]], part)]
+    if not roots or len(roots) == len(stall.rows):
+        return "; the root is not recorded"
+    who = tell.ranks(sorted(roots))
+    return f"; the root is {who}" if len(roots) == 1 else f"; {who} each take themselves for the root"
 
 
 def _since_all_came_ns(case: Case, stall: Stall) -> int | None:
