@@ -99,3 +99,16 @@ def test_forgetting_sends_everything_again():
 def test_other_renderables_come_back_as_they_are():
     assert Shown().thrifty("text") == "text"
     assert Shown().thrifty(None) is None
+
+
+def test_after_another_size_everything_is_sent_again():
+    """A terminal that became narrower while the program was stopped has what was drawn for the old size in its last column."""
+    chance = random.Random(3)
+    wide = LayoutUpdate([[strip(chance, WIDTH + 6)] for _ in range(HEIGHT)], Region(0, 0, WIDTH + 6, HEIGHT))
+    pair = Pair()
+    pair.write(wide)
+    pair.write(layout([row[0].crop(0, WIDTH) for row in wide.strips]))
+    for y in range(HEIGHT):
+        for x in range(WIDTH):
+            assert pair.screens[1].buffer[y][x] == pair.screens[0].buffer[y][x]
+    assert pair.sent[1] > WIDTH * HEIGHT * 2

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.style import Style
+    from textual.geometry import Size
     from textual.strip import Strip
 
 #: A character (two-cell ones are followed by an empty string) and the codes of its style.
@@ -38,6 +39,7 @@ class Shown:
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell | None]] = {}
+        self._size: Size | None = None
         self._made: dict[tuple[str, int, ColorSystem], tuple[Style | None, list[Cell]]] = {}
 
     def forget(self) -> None:
@@ -45,7 +47,14 @@ class Shown:
         self._rows.clear()
 
     def thrifty(self, renderable: RenderableType | None) -> RenderableType | None:
-        """The same update, cut down when it is written; what is no update of the screen comes back as it is."""
+        """The same update, cut down when it is written; what is no update of the screen comes back as it is.
+
+        One of another size than before is sent whole: what was drawn for the other size may have come to a terminal that had
+        this one already, which puts what is beyond its edge into its last column.
+        """
+        if isinstance(renderable, LayoutUpdate) and renderable.region.size != self._size:
+            self._size = renderable.region.size
+            self.forget()
         return Thrifty(self, renderable) if isinstance(renderable, LayoutUpdate | ChopsUpdate) else renderable
 
     def changes(self, y: int, x: int, strips: Iterable[Strip], system: ColorSystem) -> Iterator[tuple[int, list[Cell]]]:
