@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.compare import Comparison, compare
+from hangview.compare import Comparison, compare, pairs
 from hangview.compare.as_json import SCHEMA, to_json
 from hangview.compare.page import answer, changed_text, to_markdown, to_text
-from hangview.compare.values import Condition, Value
+from hangview.compare.values import Condition, Pair, Value
 from tests.engine.support import OPEN, WORLD, Dump, Pg, alike, look, lost, rank
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def test_two_programs_that_share_no_group_are_not_comparable():
     a = before(*(rank(n).calls("all_reduce", 1, 3, group=Pg("1", "shard", (0, 1))) for n in range(2)))
     b = look(*(rank(n).calls("all_gather", 1, 3, group=Pg("1", "repl", (0, 1, 2))) for n in range(3)))
     found = compare(a, b)
-    assert answer(found) == ("NOT COMPARABLE", "no call is held by both sets: no group is in both")
+    assert answer(found) == ("NOT COMPARABLE", "no call could be compared: no group is in both")
     assert found.differences == ()
     text = to_text(found)
     assert "shard: a group of A only" in text
@@ -141,7 +141,7 @@ def test_of_whose_calls_there_is_no_record_is_said():
     b = look(*(rank(n).knows(WORLD).calls("all_reduce", 1, 3) for n in range(2)))
     label, sentence = answer(compare(a, b))
     assert label == "NOT COMPARABLE"
-    assert sentence == "no call is held by both sets: default_pg: no call of it is recorded in A"
+    assert sentence == "no call could be compared: default_pg: no call of it is recorded in A"
 
 
 def test_a_group_without_a_call_is_told_apart_from_a_group_of_one_set():
@@ -157,7 +157,7 @@ def test_nothing_comparable_says_why():
     a = before(*(rank(n).calls("all_reduce", 1, 3) for n in range(4)))
     b = look(*(rank(n).wrapped().calls("all_reduce", 7, 9) for n in range(4)))
     assert answer(compare(a, b)) == (
-        "NOT COMPARABLE", "no call is held by both sets: A holds calls 1-3, B calls 7-9"
+        "NOT COMPARABLE", "no call could be compared: A holds calls 1-3, B calls 7-9"
     )  # fmt: skip
     assert answer(compare(look(lost(0)), a))[1].endswith("no dump of A could be read")
 
@@ -233,3 +233,10 @@ def test_json_says_everything_with_its_own_schema(hung):
     assert (group["label"], group["compared"], group["held_a"], group["held_b"]) == ("default_pg", 10, [1, 10], [1, 10])
     assert to_json(hung).isascii()
     assert "[0, 1, 2, 3]" in to_json(hung)
+
+
+def test_that_no_call_is_held_by_both_is_said_only_where_it_is_so():
+    """Calls that both hold and whose numbers do not correspond are another matter."""
+    apart = Pair(None, None, "dp", (0, 1), held_a=(1, 3), held_b=(7, 9))
+    assert list(pairs._windows(apart, None)) == ["no call is held by both: A holds calls 1-3, B calls 7-9"]
+    assert list(pairs._windows(replace(apart, held_b=(3, 9)), None)) == []

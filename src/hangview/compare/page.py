@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Lines of each part before the rest is counted instead; ``--all`` shows everything.
 DIFFERENCES, PARTS, DURATIONS, GROUPS = 8, 4, 6, 8
 RANK_PARTS = 12
-NO_CALL = "no call is held by both sets"
+NO_CALL = "no call could be compared"
 NOT_COMPARED = "NOT COMPARED"
 DISPUTED = "they do not say the same: that rests on what only one of them holds and is not compared, or on logs"
 SAME_FILES = "A and B are the same files"

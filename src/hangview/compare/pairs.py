@@ -116,6 +116,8 @@ def _windows(pair: Pair, first: int | None) -> Iterable[str]:
                 yield f"no call of it is recorded in {word}"
         return
     if first is None:
+        if max(pair.held_a[0], pair.held_b[0]) <= min(pair.held_a[1], pair.held_b[1]):
+            return  # they overlap: that their numbers do not correspond is said beside it
         yield f"{NO_OVERLAP}A holds {_span(pair.held_a)}, B {_span(pair.held_b)}"
     elif first > min(pair.held_a[0], pair.held_b[0]):
         word = "A" if pair.held_a[0] > pair.held_b[0] else "B"
