@@ -24,7 +24,7 @@ def _action(name: str, keys: tuple[str, ...], label: str, text: str, *, footer: 
 FORM_ACTIONS = (
     _action("save", ("s",), "save", "save as markdown; asks where the first time", footer=1),
     _action("save_as", ("S",), "save as", "save as markdown under another name"),
-    _action("first_blank", ("enter",), "first blank", "write in the first field that is blank", footer=2),
+    _action("first_blank", ("enter",), "first blank", "write in the next field that is blank", footer=2),
     _action("preview", ("p",), "preview", "how the markdown looks", footer=6),
     _action("changes", ("c",), "changes", "what new evidence would fill in otherwise: take it over or leave it", footer=7),
     _action("another_hypothesis", ("h",), "hypothesis", "room for one more hypothesis", footer=8),

@@ -242,7 +242,7 @@ _KOREAN = {
     "label sheet_tick_all": "모두 표시/해제",
     "does sheet_save": "markdown 으로 저장한다; 처음에는 어디에 저장할지 묻는다",
     "does sheet_save_as": "다른 이름의 markdown 으로 저장한다",
-    "does sheet_first_blank": "비어 있는 첫 칸에 쓴다",
+    "does sheet_first_blank": "비어 있는 다음 칸에 쓴다",
     "does sheet_preview": "markdown 이 어떻게 보이는지",
     "does sheet_changes": "새 증거가 다르게 채우는 것: 받아들이거나 둔다",
     "does sheet_another_hypothesis": "가설을 하나 더 적을 자리",
