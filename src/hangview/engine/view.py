@@ -53,6 +53,7 @@ class View:
         self._lanes = {(lane.group, lane.lane): lane for lane in lanes}
         self._grids: dict[tuple[int, str], GridRows] = {}
         self._kept: dict[tuple[int, str, int], Call] = {}
+        self._newest: dict[tuple[int, int], tuple[Entry, ...]] = {}
 
     # -- grid ----------------------------------------------------------------------------------------------------------
 
@@ -323,8 +324,10 @@ class View:
 
     def newest_entries(self, rank: int, count: int = 20) -> tuple[Entry, ...]:
         """A rank's last records over all groups, newest first."""
-        rows = self._entries.filter(pl.col("rank") == rank).sort("position").tail(count)
-        return tuple(self._entry(row) for row in reversed(rows.to_dicts()))
+        if (rank, count) not in self._newest:
+            rows = self._entries.filter(pl.col("rank") == rank).sort("position").tail(count)
+            self._newest[rank, count] = tuple(self._entry(row) for row in reversed(rows.to_dicts()))
+        return self._newest[rank, count]
 
     def stacks(self, group: int, lane: str, seq: int) -> tuple[tuple[tuple[int, ...], tuple[StackFrame, ...]], ...]:
         """Ranks of a call grouped by equal stack, most ranks first; ranks without a record are left out."""

@@ -323,7 +323,8 @@ def producers(dumps: Iterable[Source], schema: str = "dump schema") -> list[str]
     ``schema``: the words before the version, which is the dump's and not the library's. A dump without entries does not show
     its producer; it is of the kind of its neighbours as far as anybody can tell.
     """
-    pairs = {(escape(dump.producer or ""), escape(dump.version or "")) for dump in dumps}
+    found = {(dump.producer or "", dump.version or "") for dump in dumps}  # of a thousand dumps one or two
+    pairs = {(escape(producer), escape(version)) for producer, version in found}
     named = {version for producer, version in pairs if producer}
     return sorted(
         ", ".join(part for part in (producer, f"{schema} {version}" if version else "") if part)

@@ -81,12 +81,9 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
     # Following the cursor
 
     def _on_cursor(self) -> None:
-        """In the same turn of the loop as the key: status and map; the call pane when the cursor rests."""
+        """In the same turn of the loop as the key: status and map; what else tells of the place when the cursor rests."""
         self.sought, self.moved = None, True
         self.show_status()
-        if self.grid_is_at() != self.grid_at:
-            self.show_banner()
-            self.show_finding()
         self._details_after(self.rest)
 
     def _details_after(self, pause: float) -> None:
@@ -94,9 +91,15 @@ class AboutScreen(BaseScreen, inherit_bindings=True):
         if self.resting is not None:
             self.resting.stop()
         if pause > 0:
-            self.resting = self.set_timer(pause, self.show_details)
+            self.resting = self.set_timer(pause, self._come_to_rest)
         else:
-            self.show_details()
+            self._come_to_rest()
+
+    def _come_to_rest(self) -> None:
+        if self.grid_is_at() != self.grid_at:
+            self.show_banner()
+            self.show_finding()
+        self.show_details()
 
     def show_status(self) -> None:
         place, incident, grid = self.place, self.incident, self.grid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hangview.incident import Role, Verdict
 from hangview.log_sources import is_mute
@@ -207,26 +207,38 @@ def _what_is_missing(incident: Incident) -> str:
 def context(incident: Incident, width: int = 1000, *, ascii_only: bool = False) -> Line:
     """Who waits because of it, which dumps are missing and why; in less than ``width`` cells where that can be said shorter:
     what is said in full elsewhere goes first, and no part is cut in its middle."""
-    forms = [drawn(_context(incident, level), ascii_only=ascii_only) for level in range(4)]
+    shown = answering(incident)
+    named = shown is not None and names_a_rank(incident, shown)
+    waiting, groups = waiting_for(incident, shown.ranks if shown is not None and named else None)
+    untold = {rank for finding in for_whom_unknown(incident) for rank in finding.ranks} - waiting - set(incident.leads)
+    about = _About(named, len(waiting), len(groups), len(untold), missing_groups(incident))
+    forms = [drawn(_context(incident, about, level), ascii_only=ascii_only) for level in range(4)]
     return next((form for form in forms if form.width <= width), forms[-1])
 
 
-def _context(incident: Incident, level: int) -> Line:
+class _About(NamedTuple):
+    """What stands beside the answer, however much of it is said: whether the answer names a rank, ranks that wait because of it
+    and the groups in which they do, ranks that wait for nobody knows whom, missing dumps by reason."""
+
+    named: bool
+    waiting: int
+    groups: int
+    untold: int
+    missing: list[tuple[str, tuple[int, ...]]]
+
+
+def _context(incident: Incident, about: _About, level: int) -> Line:
     """``level`` 0 in full, 1 fewer words, 2 without the reasons of missing dumps, 3 without the groups of those who wait."""
     parts: list[Span] = []
     if incident.lanes and len(incident.coverage.read) == 1 and len(incident.coverage.expected) > 1:
         parts.append(Span("one dump alone compares with nothing: collect those of the other ranks", Tone.LEAD))
-    shown = answering(incident)
-    named = shown is not None and names_a_rank(incident, shown)
-    waiting, groups = waiting_for(incident, shown.ranks if shown is not None and named else None)
-    if waiting:
-        noun = "waiting because of it" if named and not level else "waiting"
-        where = f" in {count(len(groups), 'group')}" if level < 3 else ""
-        parts.append(Span(f"{noun}: {count(len(waiting), 'rank')}{where}", Tone.WAITING))
-    untold = {rank for finding in for_whom_unknown(incident) for rank in finding.ranks} - waiting - set(incident.leads)
-    if untold:
-        parts.append(Span(f"{'' if level else 'waiting, '}for whom not known: {count(len(untold), 'rank')}", Tone.WAITING))
-    missing = missing_groups(incident)
+    if about.waiting:
+        noun = "waiting because of it" if about.named and not level else "waiting"
+        where = f" in {count(about.groups, 'group')}" if level < 3 else ""
+        parts.append(Span(f"{noun}: {count(about.waiting, 'rank')}{where}", Tone.WAITING))
+    if about.untold:
+        parts.append(Span(f"{'' if level else 'waiting, '}for whom not known: {count(about.untold, 'rank')}", Tone.WAITING))
+    missing = about.missing
     if level >= 2 and missing:
         ranks = sorted(rank for _, each in missing for rank in each)
         parts.append(Span(f"no dump: {fold_ranks(ranks, 4)}", Tone.UNKNOWN))
