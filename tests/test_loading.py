@@ -67,6 +67,17 @@ def test_missing_paths_and_options_that_do_not_fit_are_errors_of_one_line(job):
         load_incident([str(job)], ReadOptions(attempt=9))
 
 
+def test_the_library_takes_paths_of_both_kinds_and_reads_logs_or_not(job):
+    """CONTRACT: ``hangview.load(*paths, logs=True)``."""
+    (job / "train.log").write_text("hello\n")
+    rank_0, rest = job / "rank_0", [str(job / f"rank_{rank}") for rank in (1, 2, 3)]
+    assert hangview.load(rank_0, *rest).leads == (3,)
+    assert hangview.load(job, rank_0).leads == (3,)
+    assert hangview.load(job).logs is not None
+    assert hangview.load(job, logs=False).logs is None
+    assert {source.path for source in hangview.load(job).sources} >= {"rank_0", "train.log"}
+
+
 def test_collection_is_off_while_loading_and_as_before_afterwards(job, monkeypatch):
     states = []
     monkeypatch.setattr(loading, "_analyse", lambda *_: states.append(gc.isenabled()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -38,7 +39,7 @@ FIRST_TURN = 0.5
 
 
 def load(
-    *paths: str,
+    *paths: str | os.PathLike[str],
     logs: bool = True,
     options: ReadOptions | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -51,7 +52,8 @@ def load(
     an option that does not fit the files.
     """
     options = options or ReadOptions()
-    return load_incident(paths, options if logs else replace(options, logs=False), on_progress)
+    names = tuple(os.fspath(path) for path in paths)
+    return load_incident(names, options if logs else replace(options, logs=False), on_progress)
 
 
 def load_incident(

@@ -274,6 +274,13 @@ def test_two_descriptions_of_one_group_are_a_dispute():
     ]
 
 
+def test_a_group_is_called_as_most_of_its_ranks_call_it():
+    """Not as the first one by the alphabet does."""
+    most, odd = Pg("7", "model", (0, 1, 2)), Pg("7", "aaa", (0, 1, 2))
+    assert [g.desc for g in groups(of(0, odd), of(1, most), of(2, most))] == ["model"]
+    assert [g.desc for g in groups(of(0, odd), of(1, most))] == ["aaa"]
+
+
 def test_what_each_file_configures_is_kept():
     tp = Pg("7", "tp", (0, 1))
     grouping = resolve(records(of(0, WORLD).knows(tp), of(1, WORLD)))

@@ -176,3 +176,53 @@ def test_a_logger_s_line_of_json_says_the_same(tmp_path):
     assert leads_of(
         conclude(read_text(tmp_path, job_log=WAITS, rank_2_log=line("read of shard_17 failed"), rank_3_log=""))
     ) == (2,)
+
+
+# -- a traceback of another program in a rank's file, and of the hook that shows them ---------------------------------------
+
+OF_A_CHILD = (
+    'Traceback (most recent call last):\n  File "{}", line 1, in <module>\n'
+    '  File "/usr/lib/python3.11/json/decoder.py", line 353, in raw_decode\n'
+    "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)\n"
+)
+IN_A_CALL = "".join(
+    f"[rank{{0}}]: {line}\n"
+    for line in (
+        "Traceback (most recent call last):",
+        '  File "/job/train.py", line 64, in <module>',
+        "    main()",
+        '  File "/opt/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 7, in all_reduce',
+        "    work.wait()",
+        "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 6000ms for recv operation to complete",
+    )
+)
+
+
+@pytest.mark.parametrize("file", ["<string>", "/job/tools/probe.py"])
+def test_a_traceback_of_another_program_ends_no_process_that_waits_later(tmp_path, file):
+    text = OF_A_CHILD.format(file) + IN_A_CALL.format(0)
+    told = read_text(tmp_path, rank_0_log=text, rank_1_log=IN_A_CALL.format(1), rank_2_log="step 1\n")
+    assert [end.rank for end in told.handled] == [0]
+    [found] = conclude(told)
+    assert (found.ranks, found.others) == ((2,), (0, 1))
+    assert found.compare_first == "what rank 2 printed last, and whether the process is over"
+
+
+def test_one_of_the_same_program_or_without_a_later_wait_is_the_rank_s_own(tmp_path):
+    own = OF_A_CHILD.format("/job/train.py") + IN_A_CALL.format(0)
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log=own, rank_1_log=IN_A_CALL.format(1)))) == (0,)
+    alone = OF_A_CHILD.format("<string>")
+    assert leads_of(conclude(read_text(tmp_path, rank_0_log=alone, rank_1_log=IN_A_CALL.format(1)))) == (0,)
+
+
+def test_what_a_hook_raises_that_shows_an_exception_is_not_what_ended_the_program(tmp_path):
+    hook = (
+        'Error in sys.excepthook:\nTraceback (most recent call last):\n  File "/job/hooks.py", line 20, in hook\n    dump()\n'
+        "FileNotFoundError: [Errno 2] No such file or directory: '/dumps/rank_2'\n\nOriginal exception was:\n"
+    )
+    waited = IN_A_CALL.replace("[rank{0}]: ", "")
+    assert leads_of(conclude(read_text(tmp_path, rank_2_log=hook + waited, rank_1_log="step 1\n"))) == ()
+    own = OF_A_CHILD.format("/job/train.py")
+    finding, *_ = conclude(read_text(tmp_path, rank_2_log=hook + own, rank_1_log="step 1\n"))
+    assert finding.ranks == (2,)
+    assert "JSONDecodeError" in finding.summary

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hangview.logs import conclude, leads_of
 from hangview.logs.output import Output
 from tests.logs.support import read_text
 
@@ -17,7 +18,7 @@ def after(before: list[str], later: list[str]) -> str:
     for number, text in enumerate(later):
         output.add(1000 + number, text)
     lines, why = output.after(500)
-    assert lines == len(later)
+    assert lines == len(later) or all("it]" in text for text in later)
     return why
 
 
@@ -50,6 +51,68 @@ def test_steps_that_go_on_show_that_it_was_dealt_with(before, later):
 )
 def test_the_last_words_of_a_script_show_nothing(before, later):
     assert after(before, later) == ""
+
+
+def bar(count: int) -> str:
+    return f"{count:4}/900 [00:41<00:59, 1.0s/it]"
+
+
+@pytest.mark.parametrize(
+    ("before", "later", "lines"),
+    [
+        ([bar(41)], [bar(41)], 0),  # drawn once more when it is closed
+        (["step 41"], [bar(41)], 0),
+        ([bar(41)], [bar(42)], 1),
+        ([bar(900)], [bar(0)], 1),  # of the next epoch
+        ([bar(41)], [bar(41), "step 42"], 1),
+    ],
+)
+def test_a_progress_bar_that_stands_still_shows_no_life(before, later, lines):
+    output = Output()
+    for number, text in enumerate((*before, *later)):
+        output.add(number, text)
+    assert output.after(len(before) - 1)[0] == lines
+
+
+def raised_by(rank: int, first: str = "<module>") -> str:
+    text = RAISED.replace("in read", f"in {first}").replace("OSError: shard 3", "KeyError: 'tokens'")
+    return "".join(f"[rank{rank}]: {line}\n" for line in text.splitlines())
+
+
+AFTERWARDS = {
+    "torch's warning": "[rank2]:[W626 05:10:00.0 ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not "
+    "called before program exit, which can leak resources. For more info, please see https://pytorch.org\n",
+    "a launcher": "[2026-06-26 05:10:01,210] [INFO] [launch.py:315:sigkill_handler] Killing subprocess 4711\n",
+    "elastic": "INFO:torch.distributed.elastic.agent.server.api:[default] rank 2 is one of 4 workers\n",
+    "NCCL": "n1:4713:4999 [2] NCCL INFO [Service thread] channel 0 of localRank 2\n",
+    "a bar": bar(41) + "\n",
+    "last words": "[rank2]: INFO saving what there is\n",
+}
+
+
+@pytest.mark.parametrize("line", AFTERWARDS.values(), ids=AFTERWARDS)
+def test_an_uncaught_exception_with_one_more_line_behind_it_names_its_rank(tmp_path, line):
+    evidence = read_text(tmp_path, job_log=raised_by(2) + line, rank_0_log="step 41\n", rank_1_log="step 41\n")
+    assert leads_of(conclude(evidence)) == (2,)
+
+
+@pytest.mark.parametrize("line", ["[rank2]: INFO loss 2.1\n", "[rank2]: step 42\n"])
+def test_with_a_line_as_of_one_that_lives_it_does_where_a_launcher_says_that_it_failed(tmp_path, line):
+    texts = {"job_log": raised_by(2) + line, "rank_0_log": "step 41\n", "rank_1_log": "step 41\n"}
+    assert leads_of(conclude(read_text(tmp_path, **texts))) == ()
+    summary = (
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + "=" * 60 + "\nFailures:\n[0]:\n"
+        "  time      : 2026-06-26_05:14:47\n  host      : n1\n  rank      : 2 (local_rank: 2)\n  exitcode  : 1 (pid: 4713)\n"
+    )
+    assert leads_of(conclude(read_text(tmp_path, **texts, console_log=summary))) == (2,)
+    # By SIGTERM it may have ended while it lived on.
+    ended = summary.replace("exitcode  : 1 ", "exitcode  : -15 ")
+    assert leads_of(conclude(read_text(tmp_path, **texts, console_log=ended))) == ()
+
+
+def test_the_last_words_of_who_logged_an_exception_may_be_of_any_program(tmp_path):
+    text = raised_by(2, "upload") + "[rank2]: INFO training has finished\n"
+    assert leads_of(conclude(read_text(tmp_path, job_log=text, rank_0_log="step 41\n"))) == ()
 
 
 def steps(first: int, last: int) -> str:

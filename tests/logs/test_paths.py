@@ -123,7 +123,7 @@ def test_they_are_none_where_there_are_more_ranks_or_lines_of_others_or_numbers_
 
 
 def test_beside_a_process_of_unknown_rank_that_ended_nobody_says_that_no_rank_is_missing(tmp_path):
-    waited = "".join(caught(rank, 42) for rank in range(3))
+    waited = "world_size: 3\n" + "".join(caught(rank, 42) for rank in range(3))
     assert any("no rank is missing" in one.summary for one in conclude(read_text(tmp_path, job_log=waited)))
     found = conclude(read_text(tmp_path, job_log=waited, worker_b_err=RAISED))
     assert any("whose rank the logs do not give, raised ValueError" in one.summary for one in found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.engine.analyse import analyse
-from hangview.incident import Kind
+from hangview.incident import Kind, Role
 from hangview.logs import LogFile, conclude, leads_of, of_this_run, scan_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.recorded import recorded
@@ -223,3 +223,52 @@ def test_an_exit_code_is_named_only_where_nobody_else_may_be_waited_for(tmp_path
     left = srun("3", "Exited with exit code 1")
     assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + WAITED + left))) == ()
     assert leads_of(conclude(read_text(tmp_path, slurm_out=STEPS + WAITED + caught(2, 42) + left))) == (3,)
+
+
+# -- whose process a launcher ended ------------------------------------------------------------------------------------------
+
+
+def node(first: int, time: str, code: int, failed_pid: int, *, task: str = "") -> str:
+    """What one launcher of a node with three processes prints, whose pids are those of every node."""
+    pids = [pid for pid in (51, 52, 53) if pid != failed_pid]
+    local = failed_pid - 51
+    lines = [f"W{HEAD}:1015] Sending process {pid} closing signal SIGTERM" for pid in pids]
+    lines += [f"E{HEAD}:989] failed (exitcode: {code}) local_rank: {local} (pid: {failed_pid}) of binary: python"]
+    lines += [
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "=" * 60, "train.py FAILED", "-" * 60, "Failures:",
+        "  <NO_OTHER_FAILURES>", "-" * 60, "Root Cause (first observed failure):", "[0]:", f"  time      : 2026-10-09_{time}",
+        f"  host      : n{first}", f"  rank      : {first + local} (local_rank: {local})", f"  exitcode  : {code} (pid: {failed_pid})",
+        "  error_file: <N/A>", "=" * 60,
+    ]  # fmt: skip
+    return "".join(f"{task}{line}\n" for line in lines)
+
+
+def test_a_pid_that_a_launcher_ended_is_of_its_own_node(tmp_path):
+    first, later = node(3, "08:44:05", 1, 52), node(0, "08:54:05", -6, 51)
+    assert leads_of(conclude(read_text(tmp_path, n0_log=later, n1_log=first))) == (4,)
+    one = node(3, "08:44:05", 1, 52, task="1: ") + node(0, "08:54:05", -6, 51, task="0: ")
+    assert leads_of(conclude(read_text(tmp_path, slurm_out=one))) == (4,)
+
+
+def test_a_copy_of_a_launcher_s_log_tells_the_same(tmp_path):
+    both = node(0, "08:54:05", 1, 52) + f"W{HEAD}:1015] Sending process 52 closing signal SIGTERM\n"
+    assert leads_of(conclude(read_text(tmp_path, a_log=both, b_log=both))) == ()
+
+
+# -- an exit code, and nobody is seen in a call -------------------------------------------------------------------------------
+
+RESET = (
+    'Traceback (most recent call last):\n  File "/job/train.py", line 9, in <module>\n    step()\n'
+    "RuntimeError: [gloo/transport/tcp/pair.cc:537] Read error [10.0.0.1]:7: Connection reset by peer\n"
+)
+
+
+def test_an_exit_code_alone_names_nobody_where_another_one_may_have_left(tmp_path):
+    console = node(0, "08:54:05", 1, 52)
+    assert leads_of(conclude(read_text(tmp_path, console_log=console))) == (1,)  # all that there is
+    logs = {f"rank_{rank}_log": "step 1\n" for rank in range(3)}
+    assert leads_of(conclude(read_text(tmp_path, console_log=console, **logs))) == (1,)  # it ended the others
+    [note] = conclude(read_text(tmp_path, console_log=console, **logs, rank_3_log="step 1\ndone\n"))
+    assert (note.role, note.ranks) == (Role.NOTE, (1,))  # of rank 3 nothing tells how it ended
+    logs["rank_2_log"] = RESET
+    assert leads_of(conclude(read_text(tmp_path, console_log=console, **logs))) == ()  # rank 1 may have met the same

@@ -128,7 +128,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     coverage = _coverage(records, of_groups, grouping.world, logs)
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     unsaid = unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)
-    unseen = bool(coverage.missing) or _cut_off(records, known)
+    unseen = bool(coverage.missing) or _cut_off(records, known) or any(f.kind is Kind.GROUP_ABSENT for f in found)
     if verdict is Verdict.NO_HANG and (unsaid or unseen or _still_open(found, graph)):
         verdict = Verdict.NOT_ENOUGH_EVIDENCE
     return Incident(

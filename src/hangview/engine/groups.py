@@ -18,7 +18,7 @@ from hangview.schema import DEFAULT_DESC
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from hangview.engine.generations import Key, Place
     from hangview.schema import GroupConfig, Records
@@ -131,9 +131,10 @@ def resolve(records: Records, by_log: Iterable[int] = ()) -> Grouping:
     keys = sorted({same.get(k, k) for k in said}, key=lambda k: (-len(k[1]), _natural(k[0]), sorted(k[1]), k[2]))
     ids = {key: i for i, key in enumerate(keys)}
     ids.update({k: ids[kept] for k, kept in same.items()})
-    descs: dict[Key, set[str]] = defaultdict(set)
+    descs: dict[Key, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for key, told in said.items():
-        descs[same.get(key, key)].update(told)
+        for desc, by in told.items():
+            descs[same.get(key, key)][desc] |= by
     outlived = generations.outlived(keys)
     groups = _told_apart(
         keys,
@@ -278,10 +279,10 @@ def _filled(desc: str) -> str:
     return "" if desc == "undefined" else desc
 
 
-def _description(seen: Iterable[str]) -> str:
-    """The description that says something; an empty or "undefined" one disagrees with nothing."""
-    said = sorted({d for d in seen if _filled(d)})
-    return said[0] if said else ""
+def _description(said: Mapping[str, Collection[int]]) -> str:
+    """The description that most ranks give, of those that say something; an empty or "undefined" one disagrees with nothing."""
+    told = {desc: by for desc, by in said.items() if _filled(desc)}
+    return min(told, key=lambda desc: (-len(told[desc]), desc), default="")
 
 
 def _natural(name: str) -> tuple[int, int, str]:

@@ -33,6 +33,14 @@ def test_within_a_role_by_group_and_seq_whatever_the_order():
         assert list(ordered(shuffled)) == found
 
 
+def test_of_one_group_by_seq_whatever_the_lane():
+    """CONTRACT: within a role by group and seq."""
+    found = [
+        replace(finding(Kind.WAITING, Role.WAITING, 0, seq), lane=lane) for seq in (1, 2) for lane in ("collective", "p2p 0->1")
+    ]
+    assert list(ordered(reversed(found))) == found
+
+
 def test_how_the_process_ended_stands_behind_what_the_dumps_show():
     ended, asked = finding(Kind.PROCESS_ENDED, Role.LEAD), finding(Kind.UNPAIRED_P2P, Role.LEAD)
     assert ordered([ended, asked]) == (asked, ended)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hangview.incident import Kind, Role, Side, Verdict
-from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, of_kind, rank, told
+from tests.engine.support import OPEN, WORLD, Pg, alike, look, of_kind, rank, told
 from tests.engine.test_clocks import on_time, tardy
 
 TP = Pg("7", "tp", (0, 1, 2, 3))
@@ -19,6 +19,9 @@ def test_a_straggler_is_a_note_and_no_divergence():
     assert finding.seq == 21
     assert (incident.verdict, incident.leads) == (Verdict.NO_HANG, ())
     assert "that this is a hang" in finding.not_concluded
+    (line,) = finding.evidence
+    assert line.text.startswith("rank 3: 12 calls from 21 on requested")
+    assert line.source is not None
 
 
 def test_the_uncertainty_of_clocks_is_said_with_it():
@@ -27,45 +30,6 @@ def test_the_uncertainty_of_clocks_is_said_with_it():
     ahead = rank(1).clock(4.0).calls("all_reduce", 1, 32, took=0.5)
     (finding,) = look(dumps[0], ahead, dumps[2], dumps[3]).findings
     assert "±2." in finding.summary
-
-
-# -- what ranks say differently about a group ----------------------------------------------------------------------------
-
-
-def test_a_dispute_that_no_unfinished_call_depends_on_is_a_note():
-    odd = Pg("7", "tp", (2, 3))
-    dumps = [rank(r).calls("all_reduce", 1, 3).knows(odd if r == 3 else TP) for r in range(4)]
-    incident = look(*dumps)
-    assert [(f.kind, f.role) for f in incident.findings] == [(Kind.GROUP_MISMATCH, Role.NOTE)]
-    assert (incident.verdict, incident.leads) == (Verdict.NO_HANG, ())
-
-
-def test_other_names_of_one_group_are_a_note_even_where_it_hangs():
-    """Counters differ between processes and mean nothing; the call is lined up all the same."""
-    seven, eight = Pg("7", "dp", (0, 1, 2, 3)), Pg("8", "dp", (0, 1, 2, 3))
-    dumps = [rank(r).calls("all_reduce", 1, 41, group=seven if r < 2 else eight) for r in range(4)]
-    for dump in dumps[:3]:
-        dump.call("all_reduce", 42, OPEN, group=seven if dump.number < 2 else eight)
-    incident = look(*dumps)
-    assert incident.leads == (3,)
-    assert [(f.role, f.kind) for f in incident.findings] == [
-        (Role.LEAD, Kind.NOT_REQUESTED),
-        (Role.NOTE, Kind.GROUP_MISMATCH),
-    ]
-
-
-def test_a_description_that_differs_leads_where_nothing_else_explains_a_held_call():
-    """All wait in it; nobody is missing as far as files tell, since rank 3 has none."""
-    dp, tp = Pg("7", "dp", (0, 1, 2, 3)), Pg("7", "tp", (0, 1, 2, 3))
-    dumps = [rank(r).call("all_reduce", 1, OPEN, group=tp if r == 2 else dp) for r in range(3)]
-    incident = look(*dumps, lost(3))
-    roles = {f.kind: f.role for f in incident.findings}
-    assert roles[Kind.GROUP_MISMATCH] is Role.NOTE  # the missing dump comes first
-    assert roles[Kind.NOT_OBSERVED] is Role.LEAD
-
-
-def test_nothing_is_said_about_a_group_on_which_all_agree():
-    assert look(*(rank(r).calls("all_reduce", 1, 3).knows(TP) for r in range(4))).findings == ()
 
 
 # -- waiting -------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling
 from hangview.engine.findings.case import Case, place_order
 from hangview.engine.findings.differing import call_site, other_apis, quietly
+from hangview.engine.findings.of_groups import disputes, not_made
 from hangview.engine.waits import Arrow, Edge, End, Place, closure
 from hangview.engine.words import agrees, compare_first, not_concluded
 from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
     from hangview.engine.clocks import Late
     from hangview.engine.evidence import Telling
-    from hangview.engine.groups import Dispute
     from hangview.engine.waits import Edge, Place
+
+
+#: Requests of who waits that stand as evidence: the others are like them.
+_SHOWN = 2
 
 
 def _late(case: Case, tell: Telling, late: Late) -> Finding:
@@ -28,9 +32,13 @@ def _late(case: Case, tell: Telling, late: Late) -> Finding:
         f"{who} comes about {late.by_ns / 1e6:,.0f} ms after the others to {group.label} from {late.since} on{clock}; "
         "everything was completed all the same"
     )
+    source = case.windows[late.group, late.rank].source
+    calls = f"{late.calls} calls from {late.since} on" if late.calls > 1 else f"call {late.since}"
+    after = f"{late.by_ns / 1e6:,.0f} ms after the median of the members"
+    told = Evidence(f"{who}: {calls} requested {after}, by the records{tell.file(source, None)}", source)
     return Finding(
         Kind.STRAGGLER, Role.NOTE, (late.rank,), tuple(r for r in sorted(group.ranks) if r != late.rank), group.id, COLLECTIVE,
-        late.since, tell.op_of(late.group, late.since), Side.HOST, summary, (), compare_first(Kind.STRAGGLER, who),
+        late.since, tell.op_of(late.group, late.since), Side.HOST, summary, (told,), compare_first(Kind.STRAGGLER, who),
         not_concluded(Kind.STRAGGLER, who),
     )  # fmt: skip
 
@@ -48,26 +56,7 @@ def notes(case: Case, tell: Telling, so_far: Sequence[Finding]) -> list[Finding]
     if any(f.role is Role.LEAD for f in so_far):  # by itself it is nothing that went wrong
         out += other_apis(case, tell)
     out += [_late(case, tell, late) for late in case.late]
-    out += [_dispute(case, tell, dispute, so_far) for dispute in case.disputes]
-    return out
-
-
-def _dispute(case: Case, tell: Telling, dispute: Dispute, so_far: Sequence[Finding]) -> Finding:
-    """What ranks say differently about a group: a lead where an unfinished call depends on it and nothing else explains it."""
-    everyone = tuple(sorted(r for _, ranks in dispute.views for r in ranks))
-    views = "; ".join(f"{tell.ranks(ranks)}: {text}" for text, ranks in dispute.views)
-    summary = f"ranks disagree on the {dispute.about} of the group named {dispute.name!r}: {views}"
-    open_calls = [s for (g, _), s in case.stalls.items() if g in dispute.groups]
-    explained = any(f.role is Role.LEAD and f.group in dispute.groups for f in so_far)
-    leads = bool(open_calls) and not explained and dispute.about != "name"
-    ranks = dispute.minority if leads and dispute.minority else everyone
-    group = dispute.groups[0]
-    return Finding(
-        Kind.GROUP_MISMATCH, Role.LEAD if leads else Role.NOTE, ranks, tuple(r for r in everyone if r not in ranks), group,
-        COLLECTIVE, open_calls[0].seq if leads else None, open_calls[0].family if leads else None, Side.HOST, summary,
-        tuple(Evidence(f"{tell.ranks(said)}: {text}") for text, said in dispute.views),
-        compare_first(Kind.GROUP_MISMATCH, tell.ranks(ranks)), not_concluded(Kind.GROUP_MISMATCH, tell.ranks(ranks)),
-    )  # fmt: skip
+    return [*out, *disputes(case, tell, so_far), *not_made(case, tell)]
 
 
 def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
@@ -95,7 +84,8 @@ def waiting(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
                 Kind.WAITING, Role.WAITING, tuple(waiters), tuple(on), place[0], place[1], place[2],
                 tell.op_at(case.stalls, place), side,
                 f"{tell.ranks(waiters)} {verb} in {tell.call(case.stalls, place)} for {tell.ranks(on)}{tail}",
-                (), compare_first(Kind.WAITING, ""), not_concluded(Kind.WAITING, ""),
+                tell.requests(case.stalls, place, waiters[:_SHOWN]),
+                compare_first(Kind.WAITING, ""), not_concluded(Kind.WAITING, ""),
             )
         )  # fmt: skip
     return out

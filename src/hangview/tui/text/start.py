@@ -64,17 +64,31 @@ def _groups(incident: Incident) -> list[Line]:
         return [line(("no group in any dump: the job may have ended before it made one", Tone.UNKNOWN))]
     lines = [line(("groups that were made (making a group is no collective)", Tone.HEAD))]
     read = set(incident.coverage.read)
+    made = _made_on(incident)
     for group in incident.groups[:40]:
         have = set(group.ranks) & read
         inferred = " (members inferred)" if group.inferred else ""
-        lines.append(item(f"{group.called}: {name_ranks(group.ranks, 10)}{inferred}; dumps of {count(len(have), 'member')}"))
+        told = f"{group.called}: {name_ranks(group.ranks, 10)}{inferred}; dumps of {count(len(have), 'member')}"
+        lacking = sorted(have - made[group.id]) if made[group.id] else []
+        lines.append(item(f"{told}; not in the dumps of {name_ranks(lacking, 10)}" if lacking else told))
     if len(incident.groups) > 40:
         lines.append(item(f"and {count(len(incident.groups) - 40, 'more group')}", Tone.DIM))
-    members = {rank for group in incident.groups for rank in group.ranks}
+    members = set().union(*made.values()) or {rank for group in incident.groups for rank in group.ranks}
     without = read - members
     if without:
         lines.append(item(f"{name_ranks(without, 10)}: in no group yet", Tone.UNKNOWN))
     return lines
+
+
+def _made_on(incident: Incident) -> dict[int, set[int]]:
+    """By group, the ranks whose dumps list it: a rank that others list as a member may not have made it yet."""
+    sources = incident.records.sources
+    listed: defaultdict[tuple[str, frozenset[int]], set[int]] = defaultdict(set)
+    for config in incident.records.configs:
+        rank = sources[config.source].rank
+        if rank is not None and sources[config.source].usable:
+            listed[config.name, frozenset(config.ranks)].add(rank)
+    return {group.id: listed[group.name, frozenset(group.ranks)] for group in incident.groups}
 
 
 def _devices(incident: Incident) -> list[Line]:
