@@ -149,7 +149,7 @@ def manual() -> str:
     lines += [_prose("Output is on stdout, everything else on stderr. The same files give the same bytes.", ".PP")]
     screen = cli.commands["(screen)"]
     lines += [".SH OPTIONS", *_listed(records([one for one in _options(screen) if one.name not in READING]))]
-    lines += [".SS Options of every command that reads"]
+    lines += [".SS Options of the commands that read"]
     lines += _listed(records(one for one in _options(screen) if one.name in READING))
     lines += [".SH COMMANDS"]
     for name, command in commands(cli):

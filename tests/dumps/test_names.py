@@ -64,6 +64,7 @@ def test_names_seen_in_the_wild(pattern, count):
         ),
         (["node-1_rank_0", "node-0_rank_1"], ["node-1", "node-0"]),
         (["host0.pci3_rank_0", "host1.pci3_rank_1"], ["host0.pci3", "host1.pci3"]),
+        (["node01.tar.gz:rank_0", "node02.tgz:rank_1"], ["node01", "node02"]),
         (["node07_0", "node07_1"], ["node07", "node07"]),
         (["node0/comm_lib_trace_rank_0", "node1/comm_lib_trace_rank_1"], ["node0", "node1"]),
         (["alpha/dumps/rank_0", "beta/dumps/rank_1"], ["alpha", "beta"]),

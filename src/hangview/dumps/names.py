@@ -31,6 +31,7 @@ _RANK_WORD = re.compile(r"(?:(?<![a-z])|(?<=global)|(?<=world)|(?<=trace)|(?<=re
 #: ``rank_-1``: torch's number of a rank that is not known yet, and not rank 1 behind a dash.
 _MINUS = re.compile(r"(?:^|[-_.=])-$")
 _LOCAL = re.compile(r"local[-_]?$", re.IGNORECASE)
+_ARCHIVE = re.compile(r"\.(?:tar(?:\.\w{1,4})?|t[gbx]z2?|zip|hvpack)$", re.IGNORECASE)
 _NODE_WORD = re.compile(r"(?:^|[^a-z])(?:node|host|machine|server|pod)$", re.IGNORECASE)
 _AFFIX = (
     r"(?:torch|nccl|comm_?lib|[hmb]ccl|cncl|fr|flight_?recorder|flight|recorder|dumps?|traces?|debug|info|global|world|rank|r"
@@ -339,6 +340,6 @@ def _folder_hosts(paths: Sequence[str], numbers: Sequence[_Number | None]) -> li
 
 
 def _innermost(folder: str) -> str:
-    """The last folder of a path that names no attempt and says more than "dumps"."""
+    """The last folder of a path that names no attempt and says more than "dumps"; of an archive its name without endings."""
     parts = (part for part in reversed(re.split("[/:]", folder)) if part and not _ATTEMPT.search(part))
-    return next((part for part in parts if _LEADING.sub("", f"{part}_")), "")
+    return _ARCHIVE.sub("", next((part for part in parts if _LEADING.sub("", f"{part}_")), ""))
