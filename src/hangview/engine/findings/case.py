@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hangview.engine.clocks import Late
     from hangview.engine.groups import Dispute
     from hangview.engine.p2p import Traffic
+    from hangview.engine.shifted import Shifted
     from hangview.engine.stalls import Mismatch, Stall
     from hangview.engine.still import OpenCall
     from hangview.engine.turns import Turn
@@ -56,6 +57,8 @@ class Case:
     #: rank -> (group, seq, members of whom nothing tells) of ranks whose newest call is over, well or badly is not recorded
     maybe_failed: Mapping[int, tuple[int, int, tuple[int, ...]]] = field(default_factory=dict)
     barred: frozenset[int] = frozenset()  #: ranks that waited in a monitored_barrier, by their logs: it leaves no record
+    #: (group, seq) of an open call whose requests differ -> ranks of the minority whose requests fit the others' when moved
+    shifted: Mapping[tuple[int, int], tuple[Shifted, ...]] = field(default_factory=dict)
     shifts: tuple[Shift, ...] = ()
     late: tuple[Late, ...] = ()
     still: frozenset[OpenCall] = frozenset()  #: open calls of which it is known that they stand still

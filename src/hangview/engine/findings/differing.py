@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from hangview.engine.callsites import Shift
     from hangview.engine.evidence import Telling
     from hangview.engine.findings.case import Case, Quiet
+    from hangview.engine.shifted import Shifted
     from hangview.engine.stalls import Mismatch
     from hangview.engine.waits import Place
+    from hangview.incident import Group
+
+
+#: Ranks of which a line each says that their requests fit when moved.
+_LINES = 4
 
 
 def mismatches(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
@@ -62,7 +68,12 @@ def mismatch(
         summary += f"; {known}" + (f", and {calls - 1} more like it" if calls > 1 else "")
     who = tell.ranks(ranks)
     most = tell.ranks(found.sides[0].ranks)
-    evidence = tell.sides(place, found.sides)
+    evidence, first = tell.sides(place, found.sides), compare_first(found.kind, who)
+    moved = case.shifted.get((group.id, place[2]), ()) if role is Role.LEAD else ()
+    if moved:
+        evidence += tuple(_moved(case, tell, group, one) for one in moved[:_LINES])
+        who_moved = tell.ranks([one.rank for one in moved])
+        first = f"how many calls {who_moved} made before: one more or one less than the others would look so too; then {first}"
     steps = [
         f"All requests of {op} {place[2]} in {group.label} are lined up by sequence number.",
         *(f"{tell.ranks(s.ranks)} ({len(s.ranks)}) requested {request(s.op, s.text)}." for s in found.sides),
@@ -70,9 +81,16 @@ def mismatch(
     ]
     return Finding(
         found.kind, role, tuple(sorted(ranks)), tuple(others), group.id, place[1], place[2], op, Side.HOST, summary, evidence,
-        compare_first(found.kind, who), not_concluded(found.kind, who, tie=not found.minority, sums=bool(found.detail)),
+        first, not_concluded(found.kind, who, tie=not found.minority, sums=bool(found.detail)),
         tuple(steps),
     )  # fmt: skip
+
+
+def _moved(case: Case, tell: Telling, group: Group, one: Shifted) -> Evidence:
+    """A request that is not the others' of its number, but of one beside it."""
+    source = case.windows[group.id, one.rank].source
+    like = f"for what the others ask for in {one.like}"
+    return Evidence(f"{tell.ranks((one.rank,))} asks in {one.seq} of {group.label} {like}{tell.file(source, None)}", source)
 
 
 def _who_differs(found: Mismatch, who: str, most: str) -> str:
