@@ -128,6 +128,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     found = findings.ordered((*found, *unclear))
     verdict = _verdict(records, calls, traffic, found)
     coverage = _coverage(records, of_groups, grouping.world, logs)
+    gone = () if alone else overwritten.gone(records, of_groups, entries)
     lanes = _lanes(of_groups, calls, known, traffic, found, {} if alone else open_calls)
     unsaid = unclear or _open_behind(grouping, entries) or _nothing_beside(coverage, known, traffic)
     unseen = bool(coverage.missing) or _cut_off(records, known) or any(f.kind is Kind.GROUP_ABSENT for f in found)
@@ -138,7 +139,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
         verdict=verdict,
         leads=judge.leads_of(found) if alone else findings.leads(found),
         findings=found,
-        coverage=replace(coverage, unrecorded=unrecorded.limits(left_out, verdict)),
+        coverage=replace(coverage, unrecorded=(*unrecorded.limits(left_out, verdict), *gone)),
         groups=of_groups,
         lanes=lanes,
         waits=_waits(graph),

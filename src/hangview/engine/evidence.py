@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from hangview.engine.frames import file_name, is_torch
+from hangview.engine.readings import OPEN
 from hangview.engine.words import request
 from hangview.incident import COLLECTIVE, Evidence
 from hangview.schema import CellState
@@ -145,10 +146,18 @@ class Telling:
                 row, name = rows[rank], self.records.ops[kind[0]].name
                 reading = _READING.get(kind[1], "requested")
                 text = f"rank {rank}: {name} {stall.seq} {_JUST_ISSUED if row['issued'] else reading}"
-                text += self.file(row["source"], row["record_id"])
+                text += self._behind(place, rank, kind[1]) + self.file(row["source"], row["record_id"])
                 lines.append(Evidence(text, row["source"], row["record_id"]))
             lines += self._more(alike, each)
         return tuple(lines)
+
+    def _behind(self, place: Place, rank: int, reading: int) -> str:
+        """``"; 6-12 queued behind it"``: what the rank requested after a call that is not over, in a clause."""
+        window = self.window(place, rank)
+        newest = window.newest if window is not None else None
+        if newest is None or newest <= place[2] or reading not in OPEN:
+            return ""
+        return f"; {place[2] + 1}{f'-{newest}' if newest > place[2] + 1 else ''} queued behind it"
 
     def over(self, stalls: Mapping[tuple[int, int], Stall], place: Place, ranks: Sequence[int]) -> str:
         """``"it is over there, well or badly is not recorded"``: what recorders that only say "over" tell of the requests of
