@@ -75,14 +75,15 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     stand = still.standing(now, timed_out)
     since = live.Since(now, judged, stand)
     common = clocks.newest(judged)
-    hosts = clocks.clocks(records, common)
+    hosts, late = clocks.clocks(records, common), clocks.stragglers(common)
+    del common  # what is kept while others work is memory at the peak
     known = live.reaching(known, since, hosts)
     open_calls = live.without_running(records, stalls.stalls(records, grouping.groups, calls, known, names), since)
     lost = overwritten.open_ones_lost(records, known, entries)
     apart = uncompared.open_uncompared(records, entries, calls)
     single = frozenset(group.id for group in grouping.groups if len(group.ranks) == 1 and not group.inferred)
     graph = waits.build(records, known, open_calls, traffic, lost, apart, single)
-    moved, late = callsites.shifts(judged), clocks.stragglers(common)
+    moved = callsites.shifts(judged)
     case = findings.Case(
         records=records,
         groups=grouping.groups,

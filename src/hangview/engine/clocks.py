@@ -37,12 +37,34 @@ class Late:
     calls: int
 
 
-def clocks(records: Records, common: pl.DataFrame) -> tuple[Clock, ...]:
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """Calls that all present members have finished, and their requests.
+
+    ``calls``: by number, ``group``, ``seq``, ``n`` members and the ``newest`` such seq of the group; ``rows``: ``call``,
+    ``rank``, ``reading`` and ``row`` in the entries. Of a thousand ranks these are a million requests: so few columns.
+    """
+
+    calls: pl.DataFrame
+    rows: pl.DataFrame
+    entries: pl.DataFrame
+
+    def apart(self, column: str) -> pl.DataFrame:
+        """The requests of which the time in ``column`` is known, with ``apart``: ns after the call's median."""
+        rows = self.rows.with_columns(self.entries[column].gather(self.rows["row"].to_numpy())).drop("row")
+        rows = rows.filter(pl.col(column).is_not_null())
+        middle = pl.col(column).median().over("call")
+        rows = rows.select("call", "rank", "reading", apart=pl.col(column) - middle)
+        at = rows["call"].to_numpy()
+        return rows.drop("call").with_columns(self.calls[name].gather(at) for name in ("group", "seq", "n", "newest"))
+
+
+def clocks(records: Records, common: Newest) -> tuple[Clock, ...]:
     """By the calls of :func:`newest`: offsets per host where hosts are known, else per rank; largest first.
 
     Empty where nothing was completed with a time.
     """
-    rows = _apart(common, "completed_ns").filter(pl.col("reading") == COMPLETED)
+    rows = common.apart("completed_ns").filter(pl.col("reading") == COMPLETED)
     if rows.is_empty():
         return ()
     host_of = {s.rank: s.host for s in records.sources if s.usable}
@@ -79,10 +101,10 @@ def uncertainty_ns(found: tuple[Clock, ...]) -> int | None:
     return (max(offsets) - min(offsets)) // 2 + max(c.spread_ns for c in found) // 2
 
 
-def stragglers(common: pl.DataFrame) -> tuple[Late, ...]:
+def stragglers(common: Newest) -> tuple[Late, ...]:
     """By the calls of :func:`newest`: ranks that came late to each of the last of them, and had not done so before. A constant
     offset is a clock's."""
-    rows = _apart(common, "created_ns").sort("group", "rank", "seq")
+    rows = common.apart("created_ns").sort("group", "rank", "seq")
     if rows.is_empty():
         return ()
     out = []
@@ -105,22 +127,14 @@ def stragglers(common: pl.DataFrame) -> tuple[Late, ...]:
     return tuple(out)
 
 
-def newest(calls: Calls) -> pl.DataFrame:
-    """Requests of the newest calls of each group that all present members have finished: ``group``, ``seq``, ``rank``,
-    ``reading``, ``n`` members, ``newest`` such seq of the group, ``call`` (one number for group and seq), and when the request
-    was created and completed, ns or null."""
+def newest(calls: Calls) -> Newest:
+    """The newest calls of each group that all present members have finished."""
     whole = calls.by_seq.filter((pl.col("n") > 1) & (pl.col("n_open") == 0) & pl.col("full")).select("group", "seq", "n")
     last = whole.group_by("group").agg(newest=pl.col("seq").max(), most=pl.col("n").max())
     whole = whole.join(last, on="group").filter((pl.col("seq") > pl.col("newest") - _CALLS) & (pl.col("n") == pl.col("most")))
     whole = whole.drop("most").with_row_index("call")  # one number for what is grouped by next
     wanted = calls.rows.lazy().select("group", "seq", "rank", "reading", "row")
-    rows = wanted.join(whole.lazy(), on=["group", "seq"]).collect(engine="streaming")  # a table of the few, not of all rows
-    at = rows["row"].to_numpy()
-    return rows.drop("row").with_columns(calls.entries[name].gather(at) for name in ("created_ns", "completed_ns"))
-
-
-def _apart(common: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The requests of which a time is known, with ``apart``: ns after the call's median."""
-    rows = common.filter(pl.col(column).is_not_null())
-    middle = pl.col(column).median().over("call")
-    return rows.select("group", "seq", "rank", "reading", "n", "newest", apart=pl.col(column) - middle)
+    found = wanted.join(whole.lazy().select("group", "seq", "call"), on=["group", "seq"]).select(
+        "call", "rank", "reading", "row"
+    )
+    return Newest(whole, found.collect(engine="streaming"), calls.entries)  # a table of the few, not of all rows
