@@ -338,12 +338,19 @@ def maybe_failed(calls: Calls, found: Windows) -> dict[int, tuple[int, int, tupl
     """rank -> (group, seq, members of whom nothing tells) of ranks whose newest record is of a call that needs all members and
     that is over, well or badly is not recorded (gloo), and beyond which nobody of the group went: where a member is not
     observed, or not even known, it may have failed for want of it."""
-    newest = calls.rows.sort("rank", "row").unique("rank", keep="last", maintain_order=True)
-    over = newest.filter((pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued"))
+    ended = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
+    over = calls.rows.lazy().filter(ended).select("rank", "group", "seq", "row").collect()
+    if over.is_empty():
+        return {}
+    newest = calls.rows.lazy().group_by("rank").agg(pl.col("row").max()).collect(engine="streaming")
+    over = over.join(newest, on=["rank", "row"], how="semi").sort("rank")
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
+    members: dict[int, list[Window]] = defaultdict(list)
+    for window in found.values():
+        members[window.group].append(window)
     out = {}
     for rank, group, seq in over.join(whole, on=["group", "seq"], how="semi").select("rank", "group", "seq").iter_rows():
-        others = [w for (g, r), w in found.items() if g == group and r != rank]
+        others = [window for window in members[group] if window.rank != rank]
         untold = tuple(sorted(w.rank for w in others if w.blind and (w.newest or 0) < seq))
         if max((w.newest or 0 for w in others), default=0) <= seq:
             out[rank] = (group, seq, untold)
