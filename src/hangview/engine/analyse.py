@@ -65,7 +65,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     barred: frozenset[int] = frozenset()
     if logs is not None:
         # without logs all that reads them takes longer to import than a small set to analyse
-        from hangview.engine import bylog, logs_alone
+        from hangview.engine import bylog, logs_alone, logs_beside
         from hangview.logs import judge
 
         anew = {grouping.groups[i].name for i in grouping.earlier}  # of which generation a log tells is not known
@@ -112,8 +112,8 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     alone = logs is not None and not any(s.usable for s in records.sources)
     if logs is not None:
         if not alone:
-            logs = bylog.beside_open_calls(logs, open_calls)
-            found = bylog.join(found, of_groups, open_calls, logs)
+            logs = logs_beside.beside_open_calls(logs, open_calls)
+            found = logs_beside.join(found, of_groups, open_calls, logs)
             if all(finding.role is not Role.LEAD for finding in found):
                 found += logs_alone.conclude(logs, of_groups, known)
             found += logs_alone.of_later(logs)
