@@ -150,6 +150,36 @@ def labelled_tasks(count: int) -> str:
     return "".join(f"{rank:2}: [rank{rank}]:[W626 05:14:36.393067540 socket.cpp:1] x\n" for rank in range(count))
 
 
+ECC = "[E ProcessGroupNCCL.cpp:916] [Rank {}] NCCL watchdog thread terminated with exception: CUDA error: uncorrectable ECC error\n"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code", "leads"),
+    [
+        ((1,), -6, (1,)),
+        ((0,), -6, ()),  # within its group, or another process
+        ((0, 1), -6, ()),
+        ((1,), -15, ()),
+    ],
+)
+def test_a_watchdog_s_error_of_a_device_and_the_one_process_that_aborted(tmp_path, numbers, code, leads):
+    """Before torch 2.2 a watchdog's line bears the number within the group alone."""
+    ended = f"{MIDDLE}failed (exitcode: {code}) local_rank: 1 (pid: 905) of binary: python\n" + summary((1, 1, code, 905))
+    text = "".join(ECC.format(number) for number in numbers) + ended
+    assert leads_of(conclude(read_text(tmp_path, job_log=text))) == leads
+
+
+def test_what_a_task_raised_is_told_where_the_task_is_known_to_be_no_rank(tmp_path):
+    text = (
+        '5: Traceback (most recent call last):\n5:   File "/job/train.py", line 9, in <module>\n5: KeyError: 17\n'
+        "srun: error: n2: task 5: Exited with exit code 1\nsrun: Terminating StepId=103.0\n"
+        "slurmstepd: error: *** STEP 103.0 ON n2 CANCELLED AT 2026-06-26T05:20:00 ***\nsrun: error: n2: task 4: Terminated\n"
+    )
+    [found] = conclude(read_text(tmp_path, slurm_out=text))
+    assert found.ranks == ()
+    assert found.summary == "a process, whose rank the logs do not give, raised KeyError: 17"
+
+
 @pytest.mark.parametrize(
     ("what", "code", "follower", "kind"),
     [

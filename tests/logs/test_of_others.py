@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from hangview.logs import conclude, leads_of
-from hangview.logs.followers import of_ranks
+from hangview.logs.followers import ranks_in
 from tests.engine.support import alike, look, lost
 from tests.logs.support import caught, read_text, said
 from tests.logs.test_together import CUDA, DIST, READ, SEGV, WAIT, raised
@@ -47,27 +47,41 @@ def test_of_whom_others_tell_is_named_for_what_it_met_itself(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "others"),
+    ("text", "ranks"),
     [
-        ("rank 3: bad sample", ""),
-        ("rank 3 lost rank 5", "its message tells of rank 5"),
-        ("ranks 1, 2 and 3 are late", "its message tells of ranks 1-2"),
-        ("rank: 4, worker_count=3", "its message tells of rank 4"),
-        ("3/4 ranks arrived, missing [2]", "its message tells of rank 2"),
+        ("rank 3: bad sample", [3]),
+        ("rank 3 lost rank 5", [3, 5]),
+        ("ranks 1, 2 and 3 are late", [1, 2, 3]),
+        ("rank: 4, worker_count=3", [4]),
+        ("3/4 ranks arrived, missing [2]", [2]),
+        ("the shapes across ranks differ: [4]", [4]),
+        ("the shape differs from rank 0", [0]),
+        ("input from rank 5 is empty", [5]),
+        ("lost rank5 at this step", [5]),
+        ("cannot step rank-5", [5]),
         # Numbers that are none of the world's.
-        ("local rank 1 has no device", ""),
-        ("tp rank 0: loss is nan", ""),
-        ("LoRA rank 8 is above 4", ""),
-        ("/ckpt/rank_5.pt", ""),
-        ("/ckpt/rank 5.pt", ""),
-        ("expected a tensor of rank 4", ""),
-        ("rank 4 tensor expected", ""),
-        ("the shapes across ranks differ: [4]", ""),
-        ("ranks hold 3 shards of shape [16, 4]", ""),
+        ("local rank 1 has no device", []),
+        ("tp rank 0: loss is nan", []),
+        ("LoRA rank 8 is above 4", []),
+        ("/ckpt/rank_5.pt", []),
+        ("/ckpt/rank 5.pt", []),
+        ("rank5.pt is missing", []),
+        ("expected a tensor of rank 4", []),
+        ("rank 4 tensor expected", []),
+        ("the input must have rank 4", []),
+        ("ranks hold 3 shards of shape [16, 4]", []),
     ],
 )
-def test_numbers_of_ranks_in_a_message(text, others):
-    assert of_ranks(text, 3) == others
+def test_numbers_of_ranks_in_a_message(text, ranks):
+    assert sorted(ranks_in(text)) == ranks
+
+
+def test_who_names_itself_and_another_one_is_named_only_where_all_others_wait(tmp_path):
+    text = raised("AssertionError: rank 0 and rank 2 disagree: [3, 4] and [3, 5]", ("/job/a.py", "check", "assert same"))
+    two = caught(0, 42) + caught(3, 42)
+    assert leads_of(conclude(read_text(tmp_path, job_log=two + caught(1, 42), rank_2_log=text))) == (2,)
+    assert leads_of(conclude(read_text(tmp_path, job_log=two, rank_1_log="step 1\n", rank_2_log=text))) == ()
+    assert leads_of(conclude(read_text(tmp_path, job_log=two, rank_1_log=OOM, rank_2_log=text))) == (1,)
 
 
 RECV = ("/opt/env/lib/python3.11/multiprocessing/connection.py", "_recv", "raise EOFError")

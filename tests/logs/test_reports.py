@@ -268,3 +268,34 @@ def test_numbers_of_another_group_name_nobody(tmp_path):
     """Ranks 4 to 7 call themselves 0 to 3."""
     texts = four(asks("ALLREDUCE"), asks("BROADCAST"))
     nobody(tmp_path, {n + 4: text.replace(f"[rank{n}]", f"[rank{n + 4}]") for n, text in texts.items()})
+
+
+# -- DistributedDataParallel: whose model is another one ------------------------------------------------------------------------
+
+
+def model(rank: int, holds: int, other: int, its: int) -> str:
+    return (
+        f'[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File "/job/train.py", line 9, in <module>\n'
+        f"[rank{rank}]: RuntimeError: DDP expects same model across all ranks, but Rank {rank} has {holds} params, while rank {other} "
+        f"has inconsistent {its} params.\n"
+    )
+
+
+def test_whose_model_is_another_one_than_that_of_most_ranks_is_named(tmp_path):
+    told = [model(rank, 9, 3, 7) for rank in (0, 1, 2)] + [model(3, 7, 0, 9)]
+    [finding] = conclude(read_text(tmp_path, job_log="".join(told)))
+    assert (finding.kind, finding.ranks, finding.others) == (Kind.DIFFERENT_SIZE, (3,), (0, 1, 2))
+    assert finding.summary.endswith("ranks 0-2: 9 parameters; rank 3: 7 parameters")
+    assert len(finding.evidence) == 4
+
+
+def test_without_a_clear_majority_or_all_ranks_or_world_ranks_no_model_is_named(tmp_path):
+    two = "".join((model(0, 9, 2, 7), model(1, 9, 2, 7), model(2, 7, 0, 9), model(3, 7, 0, 9)))
+    [finding] = conclude(read_text(tmp_path, job_log=two))
+    assert (finding.kind, finding.ranks, finding.others) == (Kind.DIFFERENT_SIZE, (), (0, 1, 2, 3))
+    three = "".join(model(rank, 9, 3, 7) for rank in (0, 1, 2))
+    assert leads_of(conclude(read_text(tmp_path, job_log=three))) == ()
+    told = three + model(3, 7, 0, 9)
+    assert leads_of(conclude(read_text(tmp_path, job_log=told, rank_4_log="step 1\n"))) == ()
+    numbers = told.replace("Rank 3 has", "Rank 1 has")  # of a smaller group
+    assert leads_of(conclude(read_text(tmp_path, job_log=numbers))) == ()

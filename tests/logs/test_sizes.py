@@ -59,3 +59,10 @@ def test_processes_of_a_launcher_are_ranks(tmp_path):
     assert "one may be missing" in one(tmp_path, text(range(4711, 4713)))[2]
     # What the ranks say themselves goes before it: some may be of a start before.
     assert one(tmp_path, "world_size: 3\n" + text(range(4711, 4714)))[0] is Kind.NOT_COMPLETED
+
+
+def test_a_number_that_no_job_has_is_none(tmp_path):
+    """One line of a log must not make a thousand million missing ranks."""
+    evidence = read_text(tmp_path, rank_0_log="world_size: 1000000000\n" + caught(0, 42))
+    assert (evidence.world_size, evidence.proven) == (None, None)
+    assert len(evidence.silent) < 10

@@ -104,10 +104,10 @@ def test_other_renderables_come_back_as_they_are():
 def test_after_another_size_everything_is_sent_again():
     """A terminal that became narrower while the program was stopped has what was drawn for the old size in its last column."""
     chance = random.Random(3)
-    wide = LayoutUpdate([[strip(chance, WIDTH + 6)] for _ in range(HEIGHT)], Region(0, 0, WIDTH + 6, HEIGHT))
+    wide = [strip(chance, WIDTH + 6) for _ in range(HEIGHT)]
     pair = Pair()
-    pair.write(wide)
-    pair.write(layout([row[0].crop(0, WIDTH) for row in wide.strips]))
+    pair.write(LayoutUpdate([[row] for row in wide], Region(0, 0, WIDTH + 6, HEIGHT)))
+    pair.write(layout([row.crop(0, WIDTH) for row in wide]))
     for y in range(HEIGHT):
         for x in range(WIDTH):
             assert pair.screens[1].buffer[y][x] == pair.screens[0].buffer[y][x]

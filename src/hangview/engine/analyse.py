@@ -220,6 +220,7 @@ def _nothing_beside(coverage: Coverage, known: Windows, traffic: Traffic) -> boo
 def _coverage(records: Records, found: tuple[Group, ...], world: frozenset[int], logs: LogEvidence | None) -> Coverage:
     read = {s.rank for s in records.sources if s.usable and s.rank is not None}
     expected = read | world | {r for g in found for r in g.ranks} | set(logs.ranks if logs is not None else ())
+    expected |= set(range(logs.proven or 0) if logs is not None else ())
     expected |= {
         s.rank
         for s in records.sources

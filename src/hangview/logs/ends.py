@@ -5,6 +5,8 @@ The story of one rank is told in :mod:`hangview.logs.stories`.
 
 from __future__ import annotations
 
+import re
+import signal
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from hangview.logs.evidence import Report
     from hangview.logs.resolve import Resolver
 
+#: How a watchdog calls its process, within its group.
+_CALLS_ITSELF = re.compile(r"\bRank (?P<rank>\d{1,7})\]")
 _LATE = 10  #: seconds after its first failure, from which on a launcher's summary tells of what it ended itself
 
 
@@ -39,28 +43,34 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     whose numbers in others' errors are world ranks."""
     quoted = _quoted(reports)
     attempts = resolver.attempts
-    closed = {(attempts.of(event), event.pid): event.line for event in events if isinstance(event, Closed)}
+    closed: dict[int, list[Closed]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, Closed):
+            closed[attempts.of(event)].append(event)
     ending = {attempts.of(event) for event in events if _from_outside(event)}
     adopted = _adopted(events, resolver)
     late = _late(events)
     ranks: dict[tuple[int, int], OfRank] = defaultdict(OfRank)
-    unplaced: list[ProcessEnd] = []
+    nobody: dict[object, OfRank] = defaultdict(OfRank)
     for event in events:
         for given, part in _parts(event, resolver, quoted):
             named = adopted.get(id(event), given)
             key = (attempts.of(event), named.rank if named.rank is not None else NO_RANK)
             if named.rank is None:
-                alone = OfRank()
-                gather(alone, part, named)
-                unplaced += [end for end in story(NO_RANK, key[0], alone, closed, ending) if end.attempt == attempts.current]
+                if key[0] == attempts.current:
+                    gather(nobody[_process(part)], part, named)
             else:
                 gather(ranks[key], part, named)
                 ranks[key].late = late.get(id(event), ranks[key].late)
-    unplaced += _closed_ends(events, resolver, {about.pid for about in ranks.values()})
+    now = closed[attempts.current]
+    unplaced = [end for about in nobody.values() for end in story(NO_RANK, attempts.current, about, now, ending)]
+    unplaced += _closed_ends(now, attempts.current, ranks.values())
     made = [
         end
         for (attempt, rank), about in sorted(ranks.items())
-        for end in story(rank, attempt, about, closed, ending, waits.get(rank) if attempt == attempts.current else None)
+        for end in story(
+            rank, attempt, about, closed[attempt], ending, waits.get(rank) if attempt == attempts.current else None
+        )
     ]
     return Ends(
         tuple(end for end in made if end.attempt == attempts.current),
@@ -101,12 +111,19 @@ def _time(text: str) -> datetime | None:
 def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
     """Exceptions without a rank in a launcher's log (before torch 2.3 a traceback bears none), by ``id`` of the event.
 
-    Where one exception was printed, and the launcher says that one process failed with an exit code, they are the same.
+    Where one exception was printed, and the launcher says that one process failed with an exit code, they are the same. So are
+    a watchdog's one error of a device and one process that aborted, if it calls itself so within its group, too.
     """
     raised: dict[tuple[int, int], list[Raised]] = defaultdict(list)
     failed: dict[tuple[int, int], list[ChildFailed]] = defaultdict(list)
+    devices: dict[tuple[int, int], list[Fatal]] = defaultdict(list)
+    aborted: dict[tuple[int, int], list[ChildFailed]] = defaultdict(list)
     for event in events:
         key = (event.line.source, resolver.attempts.of(event))
+        if isinstance(event, Fatal) and event.kind == "device" and resolver.of(event).rank is None:
+            devices[key].append(event)
+        elif isinstance(event, ChildFailed) and event.code == -signal.SIGABRT:
+            aborted[key].append(event)
         if isinstance(event, Raised) and resolver.of(event).rank is None and _stands(event):
             raised[key].append(event)
         elif isinstance(event, ChildFailed) and event.code > 0:
@@ -116,6 +133,14 @@ def _adopted(events: Sequence[Event], resolver: Resolver) -> dict[int, Named]:
         if len(exceptions) == 1 and len(failed[key]) == 1:
             rank = resolver.of_local(failed[key][0].local, key[0]).rank
             found[id(exceptions[0])] = Named(rank, "the only exception in the launcher's log, and the only process that failed")
+    for key, errors in devices.items():
+        if len(errors) == 1 and len(aborted[key]) == 1:
+            rank = resolver.of_local(aborted[key][0].local, key[0]).rank
+            number = _CALLS_ITSELF.search(errors[0].line.text)
+            if rank is not None and number is not None and int(number["rank"]) == rank:
+                found[id(errors[0])] = Named(
+                    rank, "the only error of a device in the launcher's log, and the only process that aborted"
+                )
     return found
 
 
@@ -133,20 +158,27 @@ def _quoted(reports: Sequence[Report]) -> dict[int, Named]:
     }  # fmt: skip
 
 
+def _process(event: Event) -> object:
+    """What lines about one process whose rank is not known have in common: the task, where Slurm numbers those of a file."""
+    task = event.tasks[0] if isinstance(event, TaskEnd) else event.who.task
+    return id(event) if task is None else (event.line.source, task)
+
+
 def _stands(event: Raised) -> bool:
     """Whether an exception may be how a process ended by itself."""
     return not event.no_end and event.of_rank is None and follows(event.type, event.text, event.frames) is None
 
 
-def _closed_ends(events: Sequence[Event], resolver: Resolver, told: set[int | None]) -> list[ProcessEnd]:
+def _closed_ends(closed: Sequence[Closed], attempt: int, told: Iterable[OfRank]) -> list[ProcessEnd]:
     """Processes of the current attempt that the launcher ended and that nothing ties to a rank."""
+    known = tuple(told)
     return [
         ProcessEnd(
             NO_RANK, "signal 15 (SIGTERM), sent by the launcher", False, True, event.line, EndKind.SIGNAL,
-            "the launcher ended it", pid=event.pid, attempt=resolver.attempts.current, rank_from="unknown",
+            "the launcher ended it", pid=event.pid, attempt=attempt, rank_from="unknown",
         )
-        for event in events
-        if isinstance(event, Closed) and event.pid not in told and resolver.attempts.of(event) == resolver.attempts.current
+        for event in closed
+        if not any(about.is_process(event) for about in known)
     ]  # fmt: skip
 
 

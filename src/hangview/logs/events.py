@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hangview.logs.evidence import LogLine
     from hangview.logs.lines import Who
     from hangview.logs.times import Stamp
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
 
 #: Names of the first frame of a whole program: a script's, and that of ``python -m`` (its file is runpy's).
 _OUTERMOST = frozenset({"<module>", "_run_module_as_main"})
+
+
+def is_whole_program(frames: Sequence[StackFrame]) -> bool:
+    """Whether frames, innermost first, go through a whole program."""
+    return bool(frames) and frames[-1].name in _OUTERMOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ class Raised(Event):
     @property
     def to_the_end(self) -> bool:
         """Whether it went through the whole program, as one does that nobody caught. Who logs one has caught it further in."""
-        return bool(self.frames) and self.frames[-1].name in _OUTERMOST
+        return is_whole_program(self.frames)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,7 @@ class ProcessEnd:
     inside: bool = False  #: raised inside a collective, as a frame or the error itself says; often neither is known
     no_end: str = ""  #: a clause: why what was raised is no end of a rank's process (a side thread, a helper process)
     of_others: bool = False  #: its words tell of a wait or of other processes, and nothing shows that it is the rank's own
+    compares: bool = False  #: its message tells of its own rank and of another one
     gathered: bool = False  #: it reports what was gathered from all ranks, as each of them does
 
     @property
@@ -155,6 +156,7 @@ class ReportKind(StrEnum):
     BARRIER = "barrier"  #: monitored_barrier: who did not come
     CHECKPOINT = "checkpoint"  #: torch.distributed.checkpoint: whose part raised
     MISMATCH = "mismatch"  #: TORCH_DISTRIBUTED_DEBUG=DETAIL: who asks for something else
+    MODEL = "model"  #: DistributedDataParallel: whose model has another number of parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class Report:
     world: bool = False
     ms: int | None = None  #: how long it waited
     asked: Asked | None = None
+    holds: int | None = None  #: number of parameters of its own model
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +272,8 @@ class LogEvidence:
     attempt: int | None = None  #: the one that ``groups`` and ``ends`` are about
     ranks: tuple[int, ...] = ()  #: every rank that a line, a path or the launcher names
     silent: tuple[int, ...] = ()  #: ranks of a launcher's labels that printed nothing of their own
-    world_size: int | None = None
+    world_size: int | None = None  #: as printed
+    proven: int | None = None  #: number of ranks, where the dumps, the ranks or NCCL's lines tell it
     hidden: int = 0  #: similar lines of other ranks that Ray left out ("repeated 5x across cluster")
     logs: tuple[LogRead, ...] = ()
     lines: tuple[LogLine, ...] = ()  #: every line that something here rests on, by source and number

@@ -207,8 +207,16 @@ def all_in(scene: Scene, call: LogCall) -> bool:
 
 
 def not_completed(scene: Scene, call: LogCall) -> Finding:
-    """All requested, none completed: nobody is missing."""
-    summary = f"{name_ranks(call.joined, 12)} requested {call.name} and none completed it, by their logs: no rank is missing"
+    """All that the logs know of requested, none completed: nobody is missing, if there are no more."""
+    summary = f"{name_ranks(call.joined, 12)} requested {call.name} and none completed it, by their logs"
+    first = words.DEVICE_FIRST
+    wrong: tuple[str, ...] = (words.NOT_NETWORK, _NO_DTYPES)
+    if call.size is not None or scene.evidence.proven == len(scene.known):
+        summary += ": no rank is missing"
+    else:
+        summary += "; how many ranks there are the logs do not say: one may be missing"
+        first = f"how many ranks the launcher started; if these are all, {first}"
+        wrong = (f"that nobody but {name_ranks(call.joined, 8)} belongs to this group", *wrong)
     started = {rank: seq for rank in call.joined if (seq := call.rows[rank].started) is not None}
     early = [rank for rank, seq in started.items() if seq >= (call.seq or 0)]
     late = [rank for rank, seq in started.items() if seq < (call.seq or 0)]
@@ -217,7 +225,7 @@ def not_completed(scene: Scene, call: LogCall) -> Finding:
         summary += "whose stream is held up before it"
     return Finding(
         Kind.NOT_COMPLETED, Role.LEAD, (), call.joined, group_id(call), lane(call), call.seq, call.op, Side.DEVICE, summary,
-        scene.positions(call, call.joined), words.DEVICE_FIRST, (words.NOT_NETWORK, _NO_DTYPES), _steps(call),
+        scene.positions(call, call.joined), first, wrong, _steps(call),
     )  # fmt: skip
 
 
@@ -294,16 +302,28 @@ def only_exceptions(scene: Scene) -> list[Finding]:
         rank for rank, told in scene.ends.items() if told[0].follower and told[0].kind in (EndKind.SIGNAL, EndKind.EXIT_CODE)
     }
     silent = tuple(sorted(scene.known - set(scene.ends) | ended))
+    left = {end.rank: end.what for end in scene.evidence.left if end.rank in silent}
+    heard = {log.rank for log in scene.evidence.logs if log.lines} - ended - set(left)
+    mute = [rank for rank in silent if rank not in heard and rank not in left]
     summary = _waited_or_raised(ends)
-    if silent:
-        summary += f"; of {name_ranks(silent, 12)} no log says what happened" + (", but how its process ended" if ended else "")
+    if mute:
+        summary += f"; of {name_ranks(mute, 12)} no log says what happened" + (", but how its process ended" if ended else "")
+    if spoke := [rank for rank in silent if rank in heard]:
+        shows = f"the log of {name_ranks(spoke)} shows" if len(spoke) == 1 else f"the logs of {name_ranks(spoke, 12)} show"
+        summary += f"; {shows} neither a wait nor an end"
+    if left:
+        summary += f"; {name_ranks(left, 12)} {next(iter(left.values()))}"
+    first = words.COLLECTION_FIRST
+    if not mute:
+        last = f"what {name_ranks(silent, 8)} printed last, and whether the process is over"
+        first = last if silent else words.ALL_RAISED_FIRST
     why: dict[str, list[int]] = defaultdict(list)
     for end in ends:
         why[end.why_follower].append(end.rank)
     return [
         Finding(
             Kind.NOT_OBSERVED, Role.LEAD, silent, ranks, None, None, None, None, Side.UNKNOWN, summary,
-            tuple(words.quoted(scene.evidence, end.line, f"rank {end.rank}: ") for end in ends), words.COLLECTION_FIRST,
+            tuple(words.quoted(scene.evidence, end.line, f"rank {end.rank}: ") for end in ends), first,
             (f"that {name_ranks(ranks, 8)}, which reported it, {words.is_or_are(ranks)} at fault",),
             tuple(f"what {name_ranks(those, 8)} raised is taken to follow: {reason}" for reason, those in why.items()),
         )
@@ -353,7 +373,8 @@ def aborted_inside(scene: Scene) -> list[Finding]:
     return [
         Finding(
             Kind.DIFFERENT_SIZE, Role.LEAD, (), ranks, None, None, None, None, Side.HOST, summary,
-            tuple(words.quoted(scene.evidence, end.line, f"rank {end.rank}: ") for end in ends), words.SIZE_FIRST,
+            tuple(words.quoted(scene.evidence, end.line, f"rank {end.rank}: ") for end in ends),
+            "inputs, batches and tensors of all ranks at that call",
             ("that there is a lack of memory", f"that {name_ranks(ranks)}, which aborted, {words.is_or_are(ranks)} at fault"),
         )
     ]  # fmt: skip

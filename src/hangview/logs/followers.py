@@ -133,6 +133,24 @@ NETWORK = re.compile(r"NCCL error: (?:remote|unhandled system|internal)|ncclSyst
 DEVICE = re.compile(
     r"CUDA error|uncorrectable ECC|unhandled cuda error|ncclUnhandledCudaError|GPU Hang|illegal memory access|launch failure"
 )
+#: Numbers of ranks in a message: "rank 5", "ranks [3, 4]", "rank 1 and rank 0"; "ranks" may stand some words before its
+#: brackets ("not all ranks are ready: [5]"). A number in the name of a file is none.
+_SAYS_RANK = re.compile(
+    r"(?<![\w./-])(?:(?P<of>[\w-]+)[ -])?ranks?(?: ?[:=#] ?| |-)?\[?(?P<ranks>\d{1,6}(?:(?:, ?| and (?:rank )?| & )\d{1,6})*)"
+    r"(?!\w|\.\w| (?:tensor|array|matri|approx))|\branks\b[^\[\]\d]{0,40}\[(?P<listed>\d{1,6}(?:, ?\d{1,6})*)\]",
+    re.IGNORECASE,
+)
+#: A number within a smaller group, on one host, or of a matrix is none of the world's.
+_OF_A_PART = re.compile(
+    r"(?:local|node|group|mesh|tensor|pipeline|expert|context|sequence|stage|shard|replica|parallel|lora|matrix"
+    r"|(?:fs|hs|[ve])?[tdpec]p|sp)$",
+    re.IGNORECASE,
+)
+_OF_A_TENSOR = re.compile(
+    r"\b(?:an? (?:\w+ )?(?:tensor|array|matrix) (?:of|with|that has)"
+    r"|(?:tensors?|arrays?|matri(?:x|ces)|inputs?) (?:must|should|to) (?:be of|have)) $",
+    re.IGNORECASE,
+)
 #: Functions that handle a signal, by their names, which must say so: "handler" alone may be anything.
 _HANDLER = re.compile(
     r"(?:^|_)sig(?:term|int|hup|usr[12])(?:_|$)|^_?(?:on|handle|handles|got|receive)_signals?$|signal_?handler", re.IGNORECASE
@@ -175,6 +193,22 @@ def alone_may_wait(why: str, frames: Sequence[StackFrame]) -> bool:
     """Whether an error follows for this alone that some thread or task of its process did not come back in time, in frames
     that hold nothing of what waits for other ranks."""
     return why == _FUTURE and not any(_DISTRIBUTED.search(frame.filename) for frame in frames)
+
+
+def ranks_in(text: str) -> frozenset[int]:
+    """The ranks of which the message of an error tells. Whatever befell those, another one that raised it reports it."""
+    named: set[int] = set()
+    for found in _SAYS_RANK.finditer(text):
+        of = found["of"]
+        part = of is not None and _OF_A_PART.match(of) is not None
+        if not part and _OF_A_TENSOR.search(text, 0, found.start() if of is None else found.end("of") + 1) is None:
+            named.update(int(number) for number in re.findall(r"\d+", found["ranks"] or found["listed"]))
+    return frozenset(named)
+
+
+def may_have_waited(type_: str, message: str, frames: Sequence[StackFrame]) -> bool:
+    """Whether an error is how a pipe ends whose other process is gone: Python says no more of it, and of a file it does."""
+    return _last(type_) == "EOFError" and not message and bool(frames) and _PIPES.search(frames[0].filename) is not None
 
 
 def of_a_call(why: str) -> bool:

@@ -33,6 +33,10 @@ _BEFORE: tuple[tuple[re.Pattern[str], str], ...] = (
         "asyncio reported it and went on, by the line before it",
     ),
     (re.compile(r"--- Logging error ---()"), "logging reported it and went on, by the line before it"),
+    (
+        re.compile(r"\bError in sys\.excepthook:()"),
+        "the hook that shows what nobody caught raised it itself, by the line before it: what ended the program comes after it",
+    ),
     (re.compile(r"\bError in atexit\._run_exitfuncs()"), "an exit handler raised it, when the process was ending already"),
 )
 #: Outermost frames, by file and function, of what is no main thread of a process; the header above it may be lost.

@@ -109,7 +109,7 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
     known = {*evidence.ranks, *evidence.silent}
     ends = together.marked(ends_by_rank(evidence), known, {*waits, *(row.rank for row in evidence.groups)}, waits)
     waited = reported.waited(evidence) | set(waits)
-    ends = together.without_a_wait(together.gathered(ends, known), waited)
+    ends = together.without_a_wait(together.gathered(ends, known), known, waited)
     scene = Scene(evidence, found, ends, waits)
     leads: list[Finding] = []
     unexplained = []
@@ -130,7 +130,8 @@ def conclude(evidence: LogEvidence, groups: Sequence[Group] | None = None) -> tu
             all_in = made.all_in(scene, call)
             leads.append(made.not_completed(scene, call) if all_in else made.not_observed(scene, call))
     leads = leads or made.nameless(scene) or made.only_exceptions(scene)
-    return tuple(sorted([*leads, *_notes(scene)], key=_order))
+    over = [] if leads else noted(evidence, (told[0] for told in ends.values() if quiet.is_quiet(told[0])))
+    return tuple(sorted([*leads, *over, *_notes(scene)], key=_order))
 
 
 def _order(finding: Finding) -> tuple[int, int, int, tuple[int, ...]]:
@@ -150,9 +151,14 @@ def _origins(scene: Scene) -> list[ProcessEnd]:
 
 
 def _one_of_more(scene: Scene, end: ProcessEnd) -> bool:
-    """Whether an exit code is of one of several ranks that did not wait: of the others, that one may be who is waited for."""
-    if end.kind is not EndKind.EXIT_CODE or not scene.waits or quiet.first_to_go(scene.evidence, end):
+    """Whether an exit code is of one of several ranks that did not wait: of the others, that one may be who is waited for.
+    Where others lost a connection, or waited in what their logs do not name, it may have met the same and not have said so; and
+    where nobody waits, of those that printed something one whose end nothing tells may have left while it was needed."""
+    if end.kind is not EndKind.EXIT_CODE or quiet.first_to_go(scene.evidence, end):
         return False
+    if not scene.waits:
+        ended = len(scene.ends) + sum(1 for one in scene.evidence.unplaced_ends if one.follower)
+        return bool(reported.waited(scene.evidence) - {end.rank}) or ended < len({*scene.evidence.ranks, *scene.ends})
     return bool(scene.known - set(scene.waits) - {end.rank})
 
 

@@ -9,8 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 
-from hangview.logs.headers import logger, succeeded
+from hangview.logs.headers import is_ordinary, logger, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Steps: TypeAlias = "list[tuple[int, int, int, int]]"
 
 _GOES_ON = re.compile(r"\bINFO\b|\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
 #: A process that begins: after an exception in the same file it is that of a new start.
@@ -22,8 +28,14 @@ _BEGINS = re.compile(
     r"|\bNCCL version \d|\binitiali[sz](?:ed|ing) process group|\bprocess group initiali[sz]ed",
     re.IGNORECASE,
 )
-_STEP = re.compile(
-    r"\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*(\d{1,12})|(?<!\d)(\d{1,12})/\d+ \[.*\d(?:it/s|s/it)\]", re.IGNORECASE
+_STEP = re.compile(r"\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*(\d{1,12})", re.IGNORECASE)
+#: A progress bar. It is drawn once more when it is closed, whatever closes it.
+_BAR = re.compile(r"(?<!\d)(\d{1,12})/\d+ \[.*\d(?:it/s|s/it)\]", re.IGNORECASE)
+_IS_STEP = re.compile(r"\b(?:step|iter(?:ation)?|epoch)s?\b[ =:]*\d|\d(?:it/s|s/it)\]", re.IGNORECASE)
+#: A line at the level of information, which a setting with that word is not; and those of launchers, of Slurm and of NCCL.
+_INFO = re.compile(r"(?<![=\w])INFO\b")
+_OF_A_LAUNCHER = re.compile(
+    r"\bNCCL INFO\b|\b(?:srun|slurmstepd): |\blaunch(?:er)?\.py\b|\btorch[./]distributed[./](?:elastic|run|launch)"
 )
 #: Lines of steps after an exception, with numbers that change, that no script prints which is ending.
 _STEPS = 3
@@ -40,44 +52,65 @@ def goes_on(text: str) -> bool:
     return _GOES_ON.search(text) is not None or _BEGINS.search(text) is not None
 
 
+def shows_life(text: str) -> bool:
+    """The same of a line that its process prints itself: launchers and NCCL print while processes end."""
+    if _BEGINS.search(text) is not None:
+        return True
+    told = _IS_STEP.search(text) is not None or _INFO.search(text) is not None
+    return told and _OF_A_LAUNCHER.search(text) is None
+
+
 class Output:
     """The ordinary lines of one process in one file, in order. What they say is only worked out where an exception is."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
         self._texts: list[str] = []
-        self._steps: list[tuple[int, int, int, int]] | None = None
+        self._steps: tuple[_Steps, _Steps] | None = None  # by lines and by progress bars: each counts by itself
 
     def add(self, number: int, text: str) -> None:
-        """A line for which :func:`goes_on` holds."""
+        """A line for which :func:`shows_life` holds."""
         self._numbers.append(number)
         self._texts.append(text)
         self._steps = None
 
     def after(self, number: int) -> tuple[int, str]:
         """How many ordinary lines come after a line; and a clause if they show that the process lived on for long, else ""."""
-        if self._steps is None:
-            self._steps = self._counted()
         place = bisect_right(self._numbers, number)
         lines = len(self._numbers) - place
         if any(_BEGINS.search(text) for text in islice(self._texts, place, place + _LINES)):
             return lines, "a new start follows it"
-        cut = bisect_right(self._steps, number, key=lambda one: one[0])
-        if cut < len(self._steps):
-            _, _, low, high = self._steps[cut]
-            on = len(self._steps) - cut >= _STEPS and low < high
-            if on or (cut and high >= self._steps[cut - 1][1] + _AHEAD):
-                return lines, f"steps up to {high:,} follow it"
+        for steps in self._counted():
+            cut = bisect_right(steps, number, key=lambda one: one[0])
+            if cut < len(steps):
+                _, _, low, high = steps[cut]
+                on = len(steps) - cut >= _STEPS and low < high
+                if on or (cut and high >= steps[cut - 1][1] + _AHEAD):
+                    return lines, f"steps up to {high:,} follow it"
+        lines -= self._closed_bars(number)
         return lines, f"{lines:,} ordinary lines follow it" if lines >= _LINES else ""
+
+    def last_words(self, number: int) -> int:
+        """How many of the ordinary lines after a line may be of a program that ends: they count no steps."""
+        texts = islice(self._texts, bisect_right(self._numbers, number), None)
+        return sum(1 for text in texts if _IS_STEP.search(text) is None and not is_ordinary(text))
+
+    def _closed_bars(self, number: int) -> int:
+        """How many lines after a line are of a progress bar that stands still."""
+        bars = self._counted()[1]
+        cut = bisect_right(bars, number, key=lambda one: one[0])
+        if cut == len(bars):
+            return 0
+        _, _, low, high = bars[cut]
+        return len(bars) - cut if low == high and (not cut or high == bars[cut - 1][1]) else 0
 
     def far_after(self, number: int) -> str:
         """A clause if the steps of this process, another one of the same job, go on far behind a line, else ""."""
-        if self._steps is None:
-            self._steps = self._counted()
-        cut = bisect_right(self._steps, number, key=lambda one: one[0])
-        if not 0 < cut < len(self._steps) or self._steps[cut][3] < self._steps[cut - 1][1] + _FAR:
-            return ""
-        return f"another rank's steps up to {self._steps[cut][3]:,} follow it"
+        for steps in self._counted():
+            cut = bisect_right(steps, number, key=lambda one: one[0])
+            if 0 < cut < len(steps) and steps[cut][3] >= steps[cut - 1][1] + _FAR:
+                return f"another rank's steps up to {steps[cut][3]:,} follow it"
+        return ""
 
     def recovered(self, number: int, name: str, failed: str) -> str:
         """A clause if one of the next ordinary lines of the logger of this name says that it went well in the end, else "".
@@ -86,17 +119,20 @@ class Output:
         own = (text for text in islice(self._texts, place, place + _LINES) if name in text and logger(text) == name)
         return "the same logger tells afterwards that it went well" if any(succeeded(text, failed) for text in own) else ""
 
-    def _counted(self) -> list[tuple[int, int, int, int]]:
-        """Of each line that counts steps its number, its step, and the lowest and the highest step from it on."""
-        found: list[tuple[int, int, int, int]] = []
-        for number, text in zip(reversed(self._numbers), reversed(self._texts), strict=True):
-            if (step := _step(text)) is not None:
-                _, _, low, high = found[-1] if found else (0, 0, step, step)
-                found.append((number, step, min(low, step), max(high, step)))
-        return found[::-1]
+    def _counted(self) -> tuple[_Steps, _Steps]:
+        if self._steps is None:
+            lines = list(zip(reversed(self._numbers), reversed(self._texts), strict=True))
+            self._steps = _steps(lines, _STEP), _steps(lines, _BAR)
+        return self._steps
 
 
-def _step(text: str) -> int | None:
-    """The last number of a line that counts steps: that of the step in "epoch 2 step 300"."""
-    found = _STEP.findall(text)
-    return int(found[-1][0] or found[-1][1]) if found else None
+def _steps(lines: Iterable[tuple[int, str]], counts: re.Pattern[str]) -> _Steps:
+    """Of each line that counts steps its number, its step, and the lowest and the highest step from it on. ``lines``: the last
+    one first. The last number of a line counts: that of the step in "epoch 2 step 300"."""
+    found: _Steps = []
+    for number, text in lines:
+        if steps := counts.findall(text):
+            step = int(steps[-1])
+            _, _, low, high = found[-1] if found else (0, 0, step, step)
+            found.append((number, step, min(low, step), max(high, step)))
+    return found[::-1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.logs import ends, facts, paths, positions, quiet, reports
-from hangview.logs.events import CommInit, Hidden, Said, StackSeen
+from hangview.logs import ends, facts, paths, positions, quiet, reports, sizes
+from hangview.logs.events import CommInit, Hidden, StackSeen
 from hangview.logs.evidence import EndKind, LogEvidence, LogRead, OutsideStack
 from hangview.logs.resolve import Resolver
 from hangview.logs.scan import scan_log
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Ends that the launcher or the kernel tells of, not the process.
 _SAID_BY_OTHERS = frozenset({EndKind.SIGNAL, EndKind.EXIT_CODE, EndKind.OOM_KILLER})
-#: No job is bigger; a wild number in a log must not cost memory.
-_MOST_RANKS = 1 << 17
 
 __all__ = ["combine", "read_logs", "scan_log"]
 
@@ -81,7 +79,8 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
         may_restart=quiet.may_restart(events),
         dumps=dumps, stacks=stacks, places=places, attempts=resolver.attempts.known if ordered else (),
         attempt=current if ordered else None, ranks=ranks,
-        silent=_silent(ranks, rows, ended.current, _world_size(now)), world_size=_world_size(now),
+        silent=_silent(ranks, rows, ended.current, sizes.at_least(now, world)), world_size=sizes.printed(now),
+        proven=sizes.proven(now, world),
         hidden=max((event.count for event in now if isinstance(event, Hidden)), default=0),
         facts=facts.collect(events, ordered, resolver, rows, places),
         logs=tuple(_log_read(scan, resolver, used) for scan in ordered), lines=used,
@@ -118,22 +117,15 @@ def _ranks(
         if rank is not None and resolver.attempts.of(event) == current:
             found.add(rank)
     found.update(end.rank for end in ended)
-    return tuple(sorted(rank for rank in found if rank < _MOST_RANKS))
+    return tuple(sorted(rank for rank in found if rank < sizes.MOST_RANKS))
 
 
-def _silent(
-    ranks: Sequence[int], rows: Sequence[GroupByLog], ended: Sequence[ProcessEnd], world: int | None
-) -> tuple[int, ...]:
-    """Ranks without a word of their own. World ranks have no gaps: whatever is below a known one exists."""
+def _silent(ranks: Sequence[int], rows: Sequence[GroupByLog], ended: Sequence[ProcessEnd], least: int) -> tuple[int, ...]:
+    """Ranks without a word of their own. World ranks have no gaps: whatever is below a known one exists. ``least``: so many
+    there are at least."""
     spoke = {row.rank for row in rows} | {end.rank for end in ended if end.kind not in _SAID_BY_OTHERS}
     known = max(ranks, default=-1) + 1
-    return tuple(rank for rank in range(min(max(known, world or 0), _MOST_RANKS)) if rank not in spoke)
-
-
-def _world_size(events: Iterable[Event]) -> int | None:
-    """As printed by the ranks; None when they disagree."""
-    said = {event.value for event in events if isinstance(event, Said) and event.name == "world_size"}
-    return int(next(iter(said))) if len(said) == 1 else None
+    return tuple(rank for rank in range(min(max(known, least), sizes.MOST_RANKS)) if rank not in spoke)
 
 
 def _used_lines(

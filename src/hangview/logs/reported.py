@@ -30,7 +30,7 @@ _NETWORK = "that there is no network fault at all"
 
 def findings(evidence: LogEvidence, ranks: Collection[int], elsewhere: Collection[int]) -> list[Finding]:
     """``ranks`` are all that are known, ``elsewhere`` those that are known to wait in another call or to have waited."""
-    made = [_missed(evidence, elsewhere), _mismatch(evidence, ranks), _checkpoint(evidence)]
+    made = [_missed(evidence, elsewhere), _mismatch(evidence, ranks), _models(evidence, ranks), _checkpoint(evidence)]
     return [one for one in made if one is not None]
 
 
@@ -133,6 +133,31 @@ def _mismatch(evidence: LogEvidence, ranks: Collection[int]) -> Finding | None:
         ordered[0][1].op, Side.HOST, summary, lines(evidence, reports),
         words.SIZE_FIRST if kind is Kind.DIFFERENT_SIZE else words.OP_FIRST, tuple(wrong),
         ("the comparison is PyTorch's own (TORCH_DISTRIBUTED_DEBUG=DETAIL), made before the call",),
+    )  # fmt: skip
+
+
+def _models(evidence: LogEvidence, ranks: Collection[int]) -> Finding | None:
+    """What DistributedDataParallel found when it was made: every rank's error tells what its own model holds. Whose number few
+    have is named where all say theirs."""
+    reports = _of(evidence, ReportKind.MODEL)
+    sides: dict[int, list[int]] = defaultdict(list)
+    for one in reports:
+        if one.holds is not None:
+            sides[one.holds].append(one.rank)
+    ordered = sorted(((sorted(found), holds) for holds, found in sides.items()), key=lambda side: (-len(side[0]), side[0]))
+    if len(ordered) < 2 or not (set(ranks) <= {one.rank for one in reports} and all(one.world for one in reports)):
+        return None
+    most = ordered[0][0]
+    rest = tuple(sorted(rank for found, _ in ordered[1:] for rank in found))
+    clear = len(most) >= _MAJORITY * len(rest)
+    texts = "; ".join(f"{name_ranks(found, 12)}: {holds:,} parameters" for found, holds in ordered)
+    summary = f"the models of ranks differ, by their own errors: {texts}" + ("" if clear else "; no side has a clear majority")
+    named, others = (rest, tuple(most)) if clear else ((), tuple(sorted((*most, *rest))))
+    return Finding(
+        Kind.DIFFERENT_SIZE, Role.LEAD, named, others, None, None, None, None, Side.HOST, summary, lines(evidence, reports),
+        "how the ranks build their models: configuration, versions of the code, branches on the rank, what they load",
+        ("that the network equipment is at fault",),
+        ("the comparison is PyTorch's own, made when DistributedDataParallel was",),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Errors in which one rank tells of others of its group: who did not come to a monitored_barrier, whose part of a checkpoint
-failed, who asks for another collective.
+failed, who asks for another collective, whose model is another one.
 
 The numbers in them count within the group (torch 1.12 to 2.15: ``ProcessGroupGloo::monitoredBarrier``, ``ProcessGroupWrapper``,
-``torch.distributed.checkpoint.utils._DistWrapper``). They are world ranks only where the reports show it.
+``torch.distributed.checkpoint.utils._DistWrapper``, ``reducer.cpp``). They are world ranks only where the reports show it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ _MISMATCH = re.compile(
 )
 #: The monitored_barrier that TORCH_DISTRIBUTED_DEBUG=DETAIL puts before each call names that call.
 _WRAPPED = re.compile(r"Monitored Barrier encountered error running collective: " + _PRINT)
+_MODEL = re.compile(
+    r"DDP expects same model across all ranks, but Rank (?P<own>\d+) has (?P<holds>\d+) params, while rank (?P<rank>\d+) has"
+)
 _OTHER = re.compile(r"but Rank (?P<rank>\d+) is running")
 #: Reports of one thing that show a world without a log of the rank that they name.
 _SAY_THE_SAME = 3
@@ -72,6 +75,8 @@ def _read(rank: int, text: str, line: LogLine) -> Report | None:
     if (said := _MISMATCH.search(text)) is not None:
         others = _numbers(",".join(_OTHER.findall(text)))
         return Report(rank, ReportKind.MISMATCH, line, others, int(said["own"]), asked=_asked(said))
+    if (said := _MODEL.search(text)) is not None:
+        return Report(rank, ReportKind.MODEL, line, _numbers(said["rank"]), int(said["own"]), holds=int(said["holds"]))
     return None
 
 

@@ -13,7 +13,7 @@ from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import SAID, Piece, RawLine, Who, clean, pieces
 from hangview.logs.marks import WORTH, WORTH_BYTES
-from hangview.logs.output import Output, goes_on
+from hangview.logs.output import Output, shows_life
 from hangview.logs.times import Timeline, days_apart
 from hangview.logs.tracebacks import (
     PY_SPY_PROCESS,
@@ -130,7 +130,7 @@ class Scanner:
             self._finish(key, *held)
         if self._start(key, piece):
             return
-        if goes_on(piece.text):
+        if shows_life(piece.text):
             self._output[key].add(piece.number, piece.text)
         if self._raised and not piece.level and headers.is_ordinary(piece.text):
             self._ordinary[key] = piece.number
@@ -297,9 +297,11 @@ class Scanner:
             event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
         own_output = [said for key, said in self._output.items() if single or key == own]
         after = [said.after(number) for said in own_output]
-        went_on = any(lines for lines, _ in after)
         if isinstance(event, Left):
-            return replace(event, went_on=went_on)
+            return replace(event, went_on=any(lines for lines, _ in after))
+        # Who logs an exception may print of anything afterwards; whose whole program it went through has last words alone.
+        ending = [said.last_words(number) if event.to_the_end else 0 for said in own_output]
+        went_on = any(lines > last for (lines, _), last in zip(after, ending, strict=True))
         lived = next((why for _, why in after if why), "")
         if not lived and event.hint and self._ordinary.get(own, 0) > number:
             lived = f"{event.hint}, and ordinary lines follow"

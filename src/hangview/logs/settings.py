@@ -39,7 +39,11 @@ _VARIABLE = re.compile(
 _TORCH = re.compile(r"(?:PyTorch|torch|pytorch)(?: version|\.__version__)?\s*[:=]{1,2}\s*v?(?P<torch>\d+\.\d+\.\d+[\w.+-]*)")
 _DRIVER = re.compile(r"(?:Nvidia driver version|Driver Version):\s*(?P<driver>\d+\.[\d.]+)")
 _CUDA = re.compile(r"CUDA (?:used to build PyTorch|runtime version): (?P<cuda>\d+\.[\d.]+)")
-_WORLD = re.compile(r"\bworld[_ ]size\s*[:= ]\s*(?P<size>\d{1,7})\b", re.IGNORECASE)
+#: The second one is Lightning's: "GLOBAL_RANK: 0, MEMBER: 1/8".
+_WORLD = (
+    re.compile(r"\bworld[_ ]size\s*[:= ]\s*(?P<size>\d{1,7})\b", re.IGNORECASE),
+    re.compile(r"\bGLOBAL_RANK: \d+, MEMBER: \d+/(?P<size>\d{1,7})\b"),
+)
 _PYTHON = re.compile(r"/python(?P<python>3\.\d+)/site-packages/torch/")
 
 #: Values that may hold what is nobody's business.
@@ -80,8 +84,8 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
         if (found := pattern.search(text)) is not None:
             [(name, value)] = found.groupdict().items()
             events.append(Said(who, line, at, name, value))
-    if (found := _WORLD.search(text)) is not None:
-        events.append(Said(who, line, at, "world_size", found["size"]))
+    sizes = [found["size"] for pattern in _WORLD if (found := pattern.search(text)) is not None]
+    events += [Said(who, line, at, "world_size", size) for size in sizes]
     if "=" in text:
         events += [
             Said(who, line, at, f"env {found['name']}", found["value"].strip("'\""))

@@ -10,8 +10,19 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hangview.logs.events import ChildFailed, Expired, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
-from hangview.logs.evidence import EndKind, ProcessEnd
+from hangview.logs.events import (
+    ChildFailed,
+    Closed,
+    Expired,
+    Fatal,
+    Heartbeat,
+    KernelKill,
+    Raised,
+    SummaryEntry,
+    TaskEnd,
+    is_whole_program,
+)
+from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd
 from hangview.logs.followers import (
     DEVICE,
     NETWORK,
@@ -21,13 +32,14 @@ from hangview.logs.followers import (
     in_communication,
     left_behind,
     outside_shown,
+    ranks_in,
     tells_of_others,
 )
 from hangview.logs.launchers import SIGNALS
-from hangview.text import escape, shorten
+from hangview.text import escape, name_ranks, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from hangview.logs.events import Event
     from hangview.logs.evidence import LogLine
@@ -56,6 +68,17 @@ class OfRank:
     pid: int | None = None
     local: int | None = None
     host: str | None = None
+    told_by: set[tuple[int, int | None]] = field(default_factory=set)  #: launchers that tell of it
+
+    def is_process(self, shut: Closed) -> bool:
+        """Whether a launcher ended this process. Of another launcher a process may have the same pid: in containers those of
+        all nodes do."""
+        return shut.pid == self.pid and (not self.told_by or launcher_of(shut) in self.told_by)
+
+
+def launcher_of(event: Event) -> tuple[int, int | None]:
+    """Which launcher's line it is: by its file, and by its task where one file holds those of several."""
+    return event.line.source, event.who.task
 
 
 def gather(about: OfRank, event: Event, named: Named) -> None:
@@ -75,6 +98,8 @@ def gather(about: OfRank, event: Event, named: Named) -> None:
             about.texts.append((event.raised, named))
     code = getattr(event, "code", None)
     about.pid = getattr(event, "pid", None) or about.pid
+    if isinstance(event, (ChildFailed, SummaryEntry)):
+        about.told_by.add(launcher_of(event))
     if isinstance(event, ChildFailed):
         about.local = event.local
     if isinstance(event, TaskEnd):
@@ -91,14 +116,16 @@ def story(
     rank: int,
     attempt: int,
     about: OfRank,
-    closed: Mapping[tuple[int, int], LogLine],
+    closed: Collection[Closed],
     ending: Collection[int],
     waited: str | None = None,
 ) -> list[ProcessEnd]:
-    """The ends of one rank, what it raised itself first. ``ending``: attempts whose processes somebody ended."""
+    """The ends of one rank, what it raised itself first. ``closed``: what the attempt's launchers say that they ended,
+    ``ending``: attempts whose processes somebody ended."""
     codes = _of_the_last_start(sorted(about.codes, key=lambda one: one[1].line.number))
     extra = tuple(dict.fromkeys(event.line for _, event, _ in codes))
-    ends = [replace(end, lines=end.lines + extra) for end in _distinct([_from_text(rank, *text) for text in about.texts])]
+    texts = _of_one_program([_from_text(rank, *text) for text in about.texts])
+    ends = [replace(end, lines=end.lines + extra) for end in _distinct(texts)]
     if about.kernel:
         kill = about.kernel[-1]
         lines = tuple(dict.fromkeys([*(event.line for event in about.kernel[:-1]), *extra]))
@@ -109,7 +136,9 @@ def story(
     elif codes and all(end.beside for end in ends):
         ends.append(_from_code(rank, codes[0], extra))
     ends = [_in_order(end, about) for end in ends]
-    shut = closed.get((attempt, about.pid)) if about.pid is not None else None
+    shut = next((event.line for event in closed if about.is_process(event)), None)
+    if shut is None and any(code > 0 and not after_cancel(event) for code, event, _ in codes):
+        ends = _failed(ends)
     if shut is not None:
         ends = [_shut_down(end, shut) for end in ends]
     if attempt in ending and not any(code > 0 and not after_cancel(event) for code, event, _ in codes):
@@ -135,6 +164,35 @@ def _of_the_last_start(codes: list[tuple[int, Event, Named]]) -> list[tuple[int,
     ]
 
 
+def _of_one_program(ends: list[ProcessEnd]) -> list[ProcessEnd]:
+    """The ends, those marked that are of another program which the rank's own one started: of each the traceback goes through a
+    whole program, and the rank's ended later, in a call in which it waited."""
+    waited = [end for end in ends if end.follower and end.inside and is_whole_program(end.frames)]
+    return [
+        replace(end, no_end="it is of another program, by its first frame, than the one that ended later in a call")
+        if is_whole_program(end.frames) and not end.follower and any(_is_another(end, last) for last in waited)
+        else end
+        for end in ends
+    ]
+
+
+def _is_another(end: ProcessEnd, last: ProcessEnd) -> bool:
+    later = end.line.source == last.line.source and end.line.number < last.line.number
+    return later and end.frames[-1].filename != last.frames[-1].filename
+
+
+def _failed(ends: list[ProcessEnd]) -> list[ProcessEnd]:
+    """The ends of a rank that failed, as its exit code says, while nobody ended it: the last thing that it raised was not
+    handled, whatever was printed after it."""
+    own = [end for end in ends if not end.beside and end.kind is not EndKind.EXIT_CODE]
+    last = max(own, key=lambda end: (end.line.source, end.line.number), default=None)
+    return sorted((replace(end, went_on=False) if end is last else end for end in ends), key=_follows_and_when)
+
+
+def _follows_and_when(end: ProcessEnd) -> tuple[bool, bool, int, int]:
+    return end.follower, end.went_on, end.line.source, end.line.number
+
+
 def _in_order(end: ProcessEnd, about: OfRank) -> ProcessEnd:
     """A signal or an exit code, marked where something of the rank's own or of its launcher shows that it follows."""
     if about.late and end.kind is EndKind.SIGNAL:
@@ -151,7 +209,7 @@ def _distinct(ends: list[ProcessEnd]) -> list[ProcessEnd]:
     for end in ends:
         if end.what not in kept or (kept[end.what].beside and not end.beside):
             kept[end.what] = end
-    return sorted(kept.values(), key=lambda end: (end.follower, end.went_on, end.line.source, end.line.number))
+    return sorted(kept.values(), key=_follows_and_when)
 
 
 def _from_text(rank: int, event: Raised | Fatal | Heartbeat, named: Named) -> ProcessEnd:
@@ -190,6 +248,10 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     if why is None and inside and NETWORK.search(event.text):
         why = OF_THE_LIBRARY
     others = not event.worker and tells_of_others(event.type, event.text, event.frames)
+    told = ranks_in(event.text) if rank != NO_RANK and not gathered(event.text) else frozenset()
+    compares = len(told) > 1 and rank in told  # it may be either: what others do tells
+    if why is None and told and rank not in told:
+        why = f"its message tells of {name_ranks(sorted(told), 8)}"
     if why is None and _stood_in_a_call(event, others=others):
         why = "it was raised inside a call, in which the rank stood until then"
     device = DEVICE.search(event.text) is not None
@@ -201,7 +263,7 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
         event.line, EndKind.DEVICE if device else EndKind.EXCEPTION, why or "", event.type, message or None,
         f"{event.worker}, {place}" if event.worker and place else event.worker or place, event.frames,
         went_on=event.went_on, rank_from=named.how, lived=event.lived, by=named.by, inside=inside, no_end=event.no_end,
-        of_others=others, gathered=gathered(event.text),
+        of_others=others or compares, compares=compares, gathered=gathered(event.text),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SIZE_FIRST = "that rank's input, batch, tensor construction"
 OP_FIRST = "the branch, the call order, the group's identity"
+ALL_RAISED_FIRST = "the errors of all ranks: what differs between them, and which was printed first"
 DEVICE_FIRST = "GPU execution errors, stream progress, the communication path, earlier errors"
 COLLECTION_FIRST = "collection: whether the other ranks' logs were collected, path, permission, time the processes ended"
 #: Characters of a quoted message within a summary; the evidence has it whole.
