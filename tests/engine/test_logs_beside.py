@@ -391,3 +391,11 @@ def test_what_a_rank_that_waits_met_stands_beside_who_is_named():
     assert incident.leads == (3,)
     assert [one.kind for one in incident.findings] == [Kind.NOT_REQUESTED]
     assert any(line.text.startswith("rank 0, by its log: KeyError") for line in incident.findings[0].evidence)
+
+
+def test_what_those_who_wait_raised_too_is_no_fault_of_a_rank_without_a_dump():
+    """Three ranks tried a barrier again and gave up with the program's own error; of one of them there is no dump."""
+    said = "RuntimeError: barrier failed three times"
+    dumps = [*alike((2, 3), "all_reduce", 5), rank(1).calls("all_reduce", 1, 4)]
+    told = logs(*(end(r, said, type="RuntimeError") for r in (0, 2, 3)))
+    assert look(*dumps, lost(0), logs=told).leads == (1,)

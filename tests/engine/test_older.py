@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hangview.incident import Kind
 from hangview.schema import CellState
-from tests.engine.support import OPEN, WORLD, Pg, alike, look, rank, window
+from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, rank, window
 
 if TYPE_CHECKING:
     from tests.engine.support import Dump
@@ -167,3 +167,33 @@ def test_a_call_before_the_one_that_failed_ended_well():
         for seq, at in ((19, 19.0), (20, 23.01)):
             each.call("barrier", seq, at=at, size=(), timeout_ms=4000)
     assert window(1, *dumps, gloo(1, 1, 17)).above is BEFORE
+
+
+def test_a_pause_in_which_all_went_on_breaks_no_group():
+    """Nine seconds of validation between calls of four seconds' patience: all had come to 10, and to fifty more. Rank 3's dump
+    was written a moment before the others', of a job that runs or that hangs later."""
+
+    def job(number: int, last: int) -> Dump:
+        dump = rank(number, "gloo").calls("all_reduce", 1, 10, timeout_ms=4000)
+        for seq in range(11, last + 1):
+            dump.call("all_reduce", seq, at=seq + 9.0, timeout_ms=4000)
+        return dump
+
+    dumps = [job(r, 60) for r in range(3)]
+    assert window(3, *dumps, job(3, 55)).above is BEFORE
+    assert look(*dumps, job(3, 55)).leads == ()
+    hung = [job(r, 60).call("all_reduce", 61, OPEN, at=70.0, timeout_ms=4000) for r in (0, 1)]
+    assert look(*hung, job(2, 60), job(3, 55)).leads == (2,)
+
+
+def test_calls_side_by_side_that_fail_together_prove_nothing():
+    """DDP's buckets are in flight together. Rank 3 died: on 0 and 2 two of them ended with an error, rank 1 waits in one."""
+    dumps = [gloo(r, 1, 24) for r in (0, 2)]
+    incident = look(*dumps, gloo(1, 1, 22, 23), lost(3))
+    assert incident.leads == ()
+
+
+def test_a_call_that_is_open_between_other_ranks_proves_nothing_of_one_that_lost_its_connection():
+    """Rank 3 died before 6; 0 and 2 caught the lost connection and wait in a broadcast for rank 1, which waits in 6."""
+    dumps = [gloo(r, 1, 6).call("broadcast", 7, OPEN) for r in (0, 2)]
+    assert look(*dumps, gloo(1, 1, 5, 6), gloo(3, 1, 5)).leads == (3,)

@@ -101,8 +101,10 @@ def timed_out(groups: Sequence[Group], logs: LogEvidence) -> frozenset[tuple[int
 
 
 def in_a_barrier(logs: LogEvidence) -> frozenset[int]:
-    """Ranks whose own error shows that they waited in a monitored_barrier, of which no recorder has an entry."""
-    return frozenset(one.rank for one in logs.reports if one.kind is ReportKind.BARRIER)
+    """Ranks whose own error shows that they waited in a monitored_barrier, of which no recorder has an entry, as the last thing
+    that they did: who went on after it may have stopped elsewhere."""
+    past = {(end.rank, end.line) for end in logs.ends if end.went_on} | {(end.rank, end.line) for end in logs.handled}
+    return frozenset(one.rank for one in logs.reports if one.kind is ReportKind.BARRIER and (one.rank, one.line) not in past)
 
 
 def _by_log(

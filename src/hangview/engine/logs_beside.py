@@ -52,11 +52,14 @@ def join(
     spoke = known - unheard | {row.rank for row in logs.groups}
     ends = {**{end.rank: (end,) for end in logs.left}, **together.marked(judge.ends_by_rank(logs), known, spoke, waiting)}
     ends = {rank: told for rank, told in ends.items() if not (told[0].by and rank in past)}
+    # What those who wait met too is no fault of a rank without records.
+    theirs = {(end.type, end.what) for rank in waiting for end in ends.get(rank, ())}
     out: list[Finding] = []
     told: set[int] = set()
     for finding in (_with_stacks(one, logs) for one in findings):
         if finding.kind is Kind.NOT_OBSERVED:
             found = [] if _differs(finding, stalls) else [r for r in finding.ranks if _origin(ends.get(r), logs)]
+            found = [r for r in found if (ends[r][0].type, ends[r][0].what) not in theirs]
             found = found or _gone(finding, ends, logs, stalls)
             out += [_ended(finding, ends[r][0], groups, logs) for r in found if r not in told]
             told.update(found)

@@ -11,6 +11,8 @@ import polars as pl
 from hangview.schema import CellState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hangview.engine.calls import Calls
     from hangview.engine.windows import Window, Windows
 
@@ -55,37 +57,65 @@ def take_back(found: Windows, calls: Calls, inferred: set[int], only_active: fro
     return out
 
 
-def ended_well(calls: Calls) -> pl.DataFrame:
+def ended_well(calls: Calls, found: Windows) -> pl.DataFrame:
     """``group``, ``rank``, ``seq``: the newest call of each rank that needed all members, of those that a recorder says are
-    over, not how, and that did not fail (gloo: failed work raises, and breaks its group).
+    over, not how, after which the rank ended another one, in whatever group: after one that failed it would not have gone on
+    (gloo: failed work raises)."""
+    went_on = _went_on(calls, found).filter(pl.col("row") < pl.col("last"))
+    return went_on.group_by("group", "rank").agg(pl.col("seq").max())
 
-    After such a call the rank ended another one, in whatever group, or one that it requested later in this group is still
-    open. Not where its next request came only after the time-out of the call: the call may have failed, and the error been
-    caught. Then none of that group that came after it is known to have ended well.
+
+def ended_well_with_all(calls: Calls, found: Windows, sizes: Mapping[int, int]) -> pl.DataFrame:
+    """The same of calls that all members are recorded to have requested (``sizes``: members by group), also where what the rank
+    requested later in the group is still open.
+
+    Where a member did not come, calls that stand side by side fail together, and one that is made for another pair of ranks
+    stays open although the connection of this one is lost.
+    """
+    went_on = _went_on(calls, found)
+    went_on = went_on.filter((pl.col("row") < pl.col("last")) | (pl.col("row") < pl.col("still")).fill_null(value=False))
+    size = pl.DataFrame({"group": list(sizes), "size": list(sizes.values())}, schema={"group": pl.Int32, "size": pl.Int64})
+    came = calls.by_seq.select("group", "seq", "n").join(size, on="group").filter(pl.col("n") == pl.col("size"))
+    return went_on.join(came, on=["group", "seq"], how="semi").group_by("group", "rank").agg(pl.col("seq").max())
+
+
+def _went_on(calls: Calls, found: Windows) -> pl.DataFrame:
+    """Requests that needed all members and are over, not told how: ``group``, ``rank``, ``seq``, ``row``, the ``last`` row of
+    the rank that is over, and the last one of it in this group that is ``still`` open, or null. Without those that failed.
+
+    One failed whose next record came only after its time-out, where a member is not seen in it: the error was caught. So did
+    all of its group that came after it. Where every member came, the program paused.
     """
     over = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
     opened = pl.col("reading").is_in([int(CellState.REQUESTED), int(CellState.STARTED)])
     rows = calls.rows.lazy().filter(over | opened).select("group", "rank", "seq", "row", "reading").collect()
-    ended = rows.filter(~opened)
+    ended = rows.filter(~opened).drop("reading")
     if ended.is_empty():
-        return ended.select("group", "rank", "seq")
+        return ended.with_columns(last=pl.col("row"), still=pl.col("row"))
     last = ended.group_by("rank").agg(last=pl.col("row").max())
     still = rows.filter(opened).group_by("group", "rank").agg(still=pl.col("row").max())
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
-    mine = (
-        ended.join(whole, on=["group", "seq"], how="semi").join(last, on="rank").join(still, on=["group", "rank"], how="left")
-    )
-    went_on = mine.filter((pl.col("row") < pl.col("last")) | (pl.col("row") < pl.col("still")).fill_null(value=False))
+    mine = ended.join(whole, on=["group", "seq"], how="semi").join(last, on="rank")
+    mine = mine.join(still, on=["group", "rank"], how="left")
+    broken = _broken(calls, found, mine.filter(pl.col("row") < pl.max_horizontal("last", "still")))
+    mine = mine.join(broken, on=["group", "rank"], how="left")
+    return mine.filter(pl.col("broken").is_null() | (pl.col("row") < pl.col("broken"))).drop("broken")
+
+
+def _broken(calls: Calls, found: Windows, went_on: pl.DataFrame) -> pl.DataFrame:
+    """``group``, ``rank`` and the row of the first call that failed by its time-out, of ``went_on``: requests behind which the
+    file has another record."""
+    short: dict[int, int] = {}
+    for window in found.values():
+        if window.newest is not None:
+            short[window.group] = min(window.newest, short.get(window.group, window.newest))
+    least = pl.DataFrame({"group": list(short), "least": list(short.values())}, schema={"group": pl.Int32, "least": pl.Int64})
     at = went_on["row"].to_numpy()
     asked = calls.entries["created_ns"]
-    pause = asked.gather(at + 1) - asked.gather(at)  # the next record of the file: of a rank that went on there is one
-    patience = calls.entries["timeout_ms"].gather(at) * 1_000_000
-    went_on = went_on.with_columns(failed=((pause >= patience) & (patience > 0)).fill_null(value=False))
-    broken = went_on.filter("failed").group_by("group", "rank").agg(broken=pl.col("row").min())
-    well = went_on.join(broken, on=["group", "rank"], how="left").filter(
-        pl.col("broken").is_null() | (pl.col("row") < pl.col("broken"))
-    )
-    return well.group_by("group", "rank").agg(pl.col("seq").max())
+    pause, patience = asked.gather(at + 1) - asked.gather(at), calls.entries["timeout_ms"].gather(at) * 1_000_000
+    paused = went_on.with_columns(late=((pause >= patience) & (patience > 0)).fill_null(value=False)).filter("late")
+    failed = paused.join(least, on="group").filter(pl.col("seq") > pl.col("least"))
+    return failed.group_by("group", "rank").agg(broken=pl.col("row").min())
 
 
 def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[int, int]:
@@ -96,7 +126,7 @@ def _proved(found: Windows, calls: Calls, only_active: frozenset[int]) -> dict[i
     """
     whole = calls.by_seq.filter((pl.col("n_completed") > 0) & pl.col("full"))
     limit: dict[int, int] = dict(whole.group_by("group").agg(pl.col("seq").max()).iter_rows())
-    for group, _, seq in ended_well(calls).iter_rows():
+    for group, _, seq in ended_well(calls, found).iter_rows():
         limit[group] = max(limit.get(group, 0), seq)
     unsaid = set(calls.by_seq.filter((pl.col("n_ended") > 0) & pl.col("full"))["group"].to_list())
     told: dict[int, list[int]] = defaultdict(list)

@@ -125,7 +125,8 @@ def _proved(calls: Calls, windows: Windows, groups: tuple[Group, ...]) -> dict[i
     completed = calls.rows.lazy().filter(pl.col("reading") == int(CellState.COMPLETED))  # lazy: copies what it needs only
     done = completed.group_by("group", "rank").agg(pl.col("seq").max()).collect(engine="streaming")
     out: dict[int, dict[int, int]] = defaultdict(dict)
-    for group, rank, seq in (*done.iter_rows(), *older.ended_well(calls).iter_rows()):
+    well = older.ended_well_with_all(calls, windows, {group.id: len(group.ranks) for group in groups})
+    for group, rank, seq in (*done.iter_rows(), *well.iter_rows()):
         out[group][rank] = max(seq, out[group].get(rank, 0))
     ended = set(calls.by_seq.filter(pl.col("n_ended") > 0)["group"].unique().to_list())
     for group in groups:

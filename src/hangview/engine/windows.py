@@ -336,8 +336,8 @@ def maybe_open(calls: Calls, found: Windows) -> frozenset[int]:
 
 def maybe_failed(calls: Calls, found: Windows) -> dict[int, tuple[int, int, tuple[int, ...]]]:
     """rank -> (group, seq, members of whom nothing tells) of ranks whose newest record is of a call that needs all members and
-    that is over, well or badly is not recorded (gloo), and beyond which nobody of the group went: where a member is not
-    observed, or not even known, it may have failed for want of it."""
+    that is over, well or badly is not recorded (gloo), and from which no other member went on, in whatever group: where one is
+    not observed, or not even known, it may have failed for want of it."""
     ended = (pl.col("reading") == int(CellState.ENDED)) & ~pl.col("issued")
     over = calls.rows.lazy().filter(ended).select("rank", "group", "seq", "row").collect()
     if over.is_empty():
@@ -345,13 +345,16 @@ def maybe_failed(calls: Calls, found: Windows) -> dict[int, tuple[int, int, tupl
     newest = calls.rows.lazy().group_by("rank").agg(pl.col("row").max()).collect(engine="streaming")
     over = over.join(newest, on=["rank", "row"], how="semi").sort("rank")
     whole = calls.by_seq.filter(pl.col("full")).select("group", "seq")
+    same = calls.rows.lazy().select("rank", "group", "seq", "row").join(over.lazy().select("group", "seq"), on=["group", "seq"])
+    others = same.join(newest.lazy().rename({"row": "newest"}), on="rank").filter(pl.col("row") < pl.col("newest"))
+    went_on = set(others.select("group", "seq").unique().collect().iter_rows())
     members: dict[int, list[Window]] = defaultdict(list)
     for window in found.values():
         members[window.group].append(window)
     out = {}
     for rank, group, seq in over.join(whole, on=["group", "seq"], how="semi").select("rank", "group", "seq").iter_rows():
-        others = [window for window in members[group] if window.rank != rank]
-        untold = tuple(sorted(w.rank for w in others if w.blind and (w.newest or 0) < seq))
-        if max((w.newest or 0 for w in others), default=0) <= seq:
+        rest = [window for window in members[group] if window.rank != rank]
+        untold = tuple(sorted(w.rank for w in rest if w.blind and (w.newest or 0) < seq))
+        if (group, seq) not in went_on and max((w.newest or 0 for w in rest), default=0) <= seq:
             out[rank] = (group, seq, untold)
     return out

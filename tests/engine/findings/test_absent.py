@@ -9,7 +9,7 @@ import pytest
 from hangview.engine.analyse import analyse
 from hangview.incident import Kind, Role, Side, Verdict
 from hangview.logs.evidence import LogLine, Report, ReportKind
-from tests.engine.by_logs import FIRST, logs
+from tests.engine.by_logs import FIRST, end, logs
 from tests.engine.support import (
     DONE,
     FAILED,
@@ -520,3 +520,21 @@ def test_who_waited_in_a_monitored_barrier_by_its_log_is_not_named():
     alone = look(*alike((0, 2, 3), "all_reduce", 5), rank(1).calls("all_reduce", 1, 4), logs=heard)
     assert alone.leads == ()
     assert "waited in a monitored_barrier themselves" in alone.findings[0].summary
+
+
+def test_a_mate_that_went_on_from_that_call_shows_that_it_did_not_fail():
+    """Rank 3 was in the same call of its pair and waits in the next one of all for rank 2; rank 0 left no dump."""
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 5) for r in (1, 3)]
+    dumps[1].call("all_reduce", 1, group=PAIRS[1], at=5.5)
+    for each in dumps:
+        each.call("all_reduce", 6, OPEN, at=7)
+    odd = rank(2, "gloo").calls("all_reduce", 1, 5).call("all_reduce", 1, group=PAIRS[1], at=5.5)
+    assert look(*dumps, odd, lost(0)).leads == (2,)
+
+
+def test_who_went_on_after_a_monitored_barrier_that_failed_is_named():
+    """Caught, and steps follow: it may have stopped elsewhere."""
+    dumps = [*alike((0, 2, 3), "all_reduce", 5), rank(1).calls("all_reduce", 1, 4)]
+    said = end(1, "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 4000 ms", follower=True, went_on=True)
+    heard = replace(logs(said), reports=(Report(1, ReportKind.BARRIER, said.line, (1,), 0),))
+    assert look(*dumps, logs=heard).leads == (1,)

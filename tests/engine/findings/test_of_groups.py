@@ -71,3 +71,12 @@ def test_what_a_dump_may_have_lost_is_no_sign_of_it():
     dumps = [rank(r).calls("all_reduce", 1, 3).knows(TP) for r in (0, 1, 3)]
     for odd in (rank(2).calls("all_reduce", 1, 3).cut(), lost(2)):
         assert of_kind(look(*dumps, odd), Kind.GROUP_ABSENT) == []
+
+
+def test_a_group_in_which_messages_went_is_used():
+    """NCCL's recorder knows a group of those that used it: a pipeline whose last stage was not reached yet is nothing odd."""
+    pair = Pg("9", "pp", (0, 1, 2))
+    dumps = [rank(r).calls("all_reduce", 1, 3) for r in range(4)]
+    dumps[0].send(1, 1, group=pair)
+    dumps[1].recv(0, 1, group=pair)
+    assert of_kind(look(*dumps), Kind.GROUP_ABSENT) == []

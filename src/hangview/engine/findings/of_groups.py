@@ -45,8 +45,8 @@ def _dispute(case: Case, tell: Telling, dispute: Dispute, so_far: Sequence[Findi
 
 def not_made(case: Case, tell: Telling) -> list[Finding]:
     """Groups that whole dumps of some members do not know, others do, and nobody has called yet."""
-    disputed = {group for dispute in case.disputes for group in dispute.groups}
-    return [_not_made(case, tell, one) for one in case.groups if one.id not in disputed and _made_by_some(case, one)]
+    used = {group for dispute in case.disputes for group in dispute.groups} | {group for group, *_ in case.traffic.lanes}
+    return [_not_made(case, tell, one) for one in case.groups if one.id not in used and _made_by_some(case, one)]
 
 
 def _made_by_some(case: Case, group: Group) -> bool:
