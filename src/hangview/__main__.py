@@ -3,6 +3,7 @@
 So small that an interrupt has nowhere to show a traceback: on a slow file system the imports behind it take their time.
 """
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -15,6 +16,9 @@ def main() -> NoReturn:
         code = run()
     except KeyboardInterrupt:
         code = 130
+    # Before it ends, Python would look through all that is left for what is in use: a twentieth of a second for nothing.
+    gc.disable()
+    gc.freeze()
     sys.exit(code)
 
 
