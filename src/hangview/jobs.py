@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from hangview.schema import Attempt, ReadOptions, Records
 
-
 _WHY = "the newer records are of another job that ran at the same time, and show no hang"
 _STANDS = "it shows a hang, and the one shown does not"
 #: Of so many attempts before the one that is shown it is looked whether they hang, the newest first.

@@ -142,12 +142,15 @@ def _doubt(case: Case, tell: Telling, place: Place, ranks: Sequence[int], waiter
 def _maybe_failed(case: Case, tell: Telling, ranks: Sequence[int]) -> str:
     """That the newest call of one of these ranks may have failed, and the rank so have waited itself; ""."""
     for rank in ranks:
-        at, seq, untold = case.maybe_failed.get(rank, (0, 0, ()))
-        group = case.groups[at]
-        unknown = rank in case.maybe_failed and loose(case, group) and lost(case)
-        if untold or unknown:
-            of = tell.ranks(untold) if untold else f"another member, which may be {tell.ranks(lost(case))}"
-            return f"the newest call of {tell.ranks((rank,))}, {seq} of {group.label}, may have failed: of {of}, nothing tells"
+        if rank not in case.maybe_failed:
+            continue
+        at, seq, untold = case.maybe_failed[rank]
+        group, gone = case.groups[at], lost(case)
+        newest = f"the newest call of {tell.ranks((rank,))}, {seq} of {group.label}, may have failed"
+        if untold:
+            return f"{newest}: of {tell.ranks(untold)}, nothing tells"
+        if gone and loose(case, group):
+            return f"{newest}: of another member, which may be {tell.ranks(gone)}, nothing tells"
     return ""
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hangview.engine.waits import Place
     from hangview.incident import Group
 
-
 #: Ranks of which a line each says that their requests fit when moved.
 _LINES = 4
 
