@@ -159,6 +159,8 @@ _INNERMOST = 2
 _SIGNAL = re.compile(r"\bSIG(?:TERM|INT|HUP|USR[12])\b|\bsignal (?:2|15)\b|\bpreempt", re.IGNORECASE)
 _WORKER_GONE = re.compile(r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) exited unexpectedly")
 _PIPES = re.compile(r"/multiprocessing/(?:connection|managers|queues|synchronize)\.py$")
+#: Characters in front of a number in which it is said what it is of: of a message of many numbers not all that is in front.
+_NEAR = 120
 _CLOSED = re.compile(r"^\[Errno 9\]|: \[Errno 9\]")
 
 
@@ -201,7 +203,8 @@ def ranks_in(text: str) -> frozenset[int]:
     for found in _SAYS_RANK.finditer(text):
         of = found["of"]
         part = of is not None and _OF_A_PART.match(of) is not None
-        if not part and _OF_A_TENSOR.search(text, 0, found.start() if of is None else found.end("of") + 1) is None:
+        end = found.start() if of is None else found.end("of") + 1
+        if not part and _OF_A_TENSOR.search(text, max(0, end - _NEAR), end) is None:
             named.update(int(number) for number in re.findall(r"\d+", found["ranks"] or found["listed"]))
     return frozenset(named)
 
