@@ -8,6 +8,7 @@ group bracket is never used: it counts within the group.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -314,8 +315,8 @@ class Attempts:
         self._scans = {scan.source: scan for scan in scans}
         by_path = {scan.attempt for scan in scans if scan.attempt is not None}
         loose = any(scan.attempt is None and scan.path_rank is not None for scan in scans)
-        self._ends = {scan.source: _attempt_ends(scan) for scan in scans}
-        started = max((len(ends) for ends in self._ends.values()), default=0)
+        self._ends = {scan.source: _Ends(_attempt_ends(scan)) for scan in scans}
+        started = max((ends.attempts for ends in self._ends.values()), default=0)
         last = max(by_path, default=-1) + (1 if by_path and loose else 0)
         self.current = max(last, started - 1, 0)
         self.known = tuple(sorted({*by_path, *range(max(self.current - max(started - 1, 0), 0), self.current + 1)}))
@@ -325,10 +326,9 @@ class Attempts:
         if scan.attempt is not None:
             return scan.attempt
         ends = self._ends[scan.source]
-        if len(ends) <= 1:
+        if ends.attempts <= 1:
             return self.current
-        passed = sum(1 for end in ends[:-1] if _is_after(event, end))
-        return self.current - (len(ends) - 1) + passed
+        return self.current - (ends.attempts - 1) + ends.before(event)
 
 
 def _attempt_ends(scan: LogScan) -> tuple[ChildFailed, ...]:
@@ -340,10 +340,18 @@ def _attempt_ends(scan: LogScan) -> tuple[ChildFailed, ...]:
     return tuple(sorted(by_agent.values(), key=len)[-1]) if by_agent else ()
 
 
-def _is_after(event: Event, end: ChildFailed) -> bool:
-    """By the printed times where both have one (the lines of many ranks are not in order), else by line number."""
-    if event is end:
-        return False
-    if event.at is not None and end.at is not None:
-        return event.at > end.at
-    return event.line.number > end.line.number
+class _Ends:
+    """The lines that each ended an attempt, of which all but the last lie between two of them: how many lie before an event, by
+    the printed times where both have one (the lines of many ranks are not in order), else by line number."""
+
+    def __init__(self, ends: Sequence[ChildFailed]) -> None:
+        self.attempts = len(ends)
+        between = ends[:-1]
+        self._times = sorted(end.at for end in between if end.at is not None)
+        self._untimed = sorted(end.line.number for end in between if end.at is None)
+        self._numbers = sorted(end.line.number for end in between)
+
+    def before(self, event: Event) -> int:
+        if event.at is None:
+            return bisect_left(self._numbers, event.line.number)
+        return bisect_left(self._times, event.at) + bisect_left(self._untimed, event.line.number)
