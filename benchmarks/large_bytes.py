@@ -15,7 +15,7 @@ from zlib import crc32
 from benchmarks.large_job import DESCS, PIPE, Call
 
 if TYPE_CHECKING:
-    from benchmarks.large import Plan
+    from benchmarks.large_plan import Plan
 
 START_NS = 1_795_965_504_000_000_000
 STEP_NS = 900_000_000

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hangview
-from hangview.incident import Verdict
 from hangview.report.coverage import left_standing, mixed_lines
 from hangview.schema import ReadOptions
+from hangview.terms import Verdict
 from tests.dumps.job import SECOND, START, calls, config, dump, write
 
 if TYPE_CHECKING:

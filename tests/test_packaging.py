@@ -13,11 +13,11 @@ from hangview import __version__
 from hangview.cli import cli
 from hangview.config import VARIABLE
 from hangview.demo import folder
-from hangview.incident import Kind, Role, Side, Verdict
 from hangview.report.as_json import to_json
 from hangview.report.recording import RECORDING
 from hangview.schema import SourceStatus
 from hangview.settings import SETTINGS
+from hangview.terms import Kind, Role, Side, Verdict
 from tests.report.build import healthy, one_lead
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hangview.incident import Verdict
+    from hangview.terms import Verdict
 
 
 class Exit(IntEnum):
@@ -32,7 +32,7 @@ class Complaint(Exception):  # noqa: N818 - it need not be an error: a pipe that
 
 def exit_code(verdict: Verdict) -> Exit:
     """The exit code that says a verdict."""
-    from hangview.incident import Verdict
+    from hangview.terms import Verdict
 
     return {
         Verdict.NO_HANG: Exit.NO_HANG,

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hangview.dumps import shelf
-from hangview.incident import Clock, Coverage, Fact, Finding, Group, Incident, Lane, Verdict, Wait
+from hangview.incident import Incident
 from hangview.schema import Attempt, Records, Source, SourceStatus
+from hangview.terms import Clock, Coverage, Fact, Finding, Group, Lane, Verdict, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
+from hangview.terms import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ import pytest
 
 from hangview import __version__, cli
 from hangview.cli_paths import check_paths
-from hangview.incident import Verdict
+from hangview.terms import Verdict
 from tests.report.build import NOT_REQUESTED, healthy, incident, nothing, one_lead
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hangview.compare import compare
 from hangview.compare.call import call_aspects, has_lane
 from hangview.compare.standing import Standing, standings
 from hangview.compare.values import Comparison, Difference, DifferenceKind, Pair, Part, Side
-from hangview.incident import COLLECTIVE, Group, Verdict
 from hangview.schema import ReadOptions
+from hangview.terms import COLLECTIVE, Group, Verdict
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

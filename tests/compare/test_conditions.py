@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hangview.compare.conditions import conditions
-from hangview.incident import Fact, Incident
+from hangview.terms import Fact
 from tests.support.incidents import healthy
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
 
 def run(*facts: Fact, ranks: int = 4, inferred: bool = False) -> Incident:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hangview.compare.groups import match_groups
-from hangview.incident import Group
+from hangview.terms import Group
 
 
 def groups(*rows: tuple[str, str, tuple[int, ...]], inferred: bool = False) -> tuple[Group, ...]:

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 import hangview
-from hangview.incident import Verdict
 from hangview.schema import ReadOptions
+from hangview.terms import Verdict
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 NAMES = sorted(path.name for path in FIXTURES.glob("real-*"))

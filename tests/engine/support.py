@@ -20,7 +20,7 @@ import polars as pl
 from hangview.dumps.ops import parse_op
 from hangview.engine import calls as calls_room
 from hangview.engine import groups as groups_room
-from hangview.engine import p2p, readings, stalls, waits
+from hangview.engine import older, p2p, readings, stalls, waits
 from hangview.engine import windows as windows_room
 from hangview.engine.analyse import analyse
 from hangview.producers import Completion, producer_of
@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Graph
     from hangview.engine.windows import Window, Windows
-    from hangview.incident import Finding, Incident, Kind, Role
+    from hangview.incident import Incident
     from hangview.logs.evidence import LogEvidence
+    from hangview.terms import Finding, Kind, Role
 
 SECOND = 1_000_000_000
 #: Time of a record at 0 seconds.
@@ -420,7 +421,7 @@ def steps(*dumps: Dump | Source) -> Steps:
     entries = readings.read(made, grouping)
     families = readings.families(made)
     calls = calls_room.line_up(made, entries, families)
-    windows = windows_room.windows(made, grouping, calls, entries)
+    windows = older.take_back(windows_room.windows(made, grouping, calls, entries), made, grouping.groups, calls)
     traffic = p2p.traffic(made, grouping.groups, entries)
     found = stalls.stalls(made, grouping.groups, calls, windows, families)
     return Steps(made, grouping, entries, families, calls, windows, traffic, found, waits.build(made, windows, found, traffic))

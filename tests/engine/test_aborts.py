@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind, Role, Verdict
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import DONE, OPEN, Dump, How, Pg, look, rank
 
 PAIR = Pg("2", "tp", (2, 3))

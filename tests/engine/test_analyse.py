@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview.incident import COLLECTIVE, Kind, Role, Side, Verdict, Wait
 from hangview.schema import ReadOptions, SourceStatus
+from hangview.terms import COLLECTIVE, Kind, Role, Side, Verdict, Wait
 from hangview.tui.text.groups import mark_of
 from tests.engine.support import DONE, OPEN, PAIR, STARTED, WORLD, Dump, Pg, alike, look, lost, of_kind, rank, told
 

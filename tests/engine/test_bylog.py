@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.engine.bylog import fill
-from hangview.incident import Kind, Verdict
 from hangview.logs.evidence import StatusFrom
 from hangview.schema import CellState
+from hangview.terms import Kind, Verdict
 from tests.engine.by_logs import logs, stands
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, of_kind, rank, steps
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hangview.engine import cells
-from hangview.incident import COLLECTIVE, GridRows
 from hangview.schema import BY_LOG, DIFFERS, NO_CALL, CellState
+from hangview.terms import COLLECTIVE, GridRows
 from tests.engine.support import alike, look, rank
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.engine.clocks import clocks, newest, stragglers, uncertainty_ns
-from hangview.incident import Clock
+from hangview.terms import Clock
 from tests.engine.support import OPEN, SECOND, WORLD, Dump, Pg, rank, steps
 
 if TYPE_CHECKING:

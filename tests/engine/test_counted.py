@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind, Role, Verdict
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import OPEN, Dump, Pg, look, rank
 
 SIDE = Pg("1", "checkpoints", (0, 1, 2, 3))

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hangview.engine.analyse import analyse
-from hangview.incident import COLLECTIVE, Role
 from hangview.schema import NO_CALL, STATE, SourceStatus
+from hangview.terms import COLLECTIVE, Role
 from tests.engine.findings.test_absent import finished, repeated
 from tests.engine.support import DONE, FAILED, OPEN, STARTED, WORLD, Dump, How, Pg, alike, lost, rank, records
 from tests.engine.test_analyse import LEGAL

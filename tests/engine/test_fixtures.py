@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hangview
-from hangview.incident import Verdict
 from hangview.schema import ReadOptions
+from hangview.terms import Verdict
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CASES = {path.parent.name: json.loads(path.read_text()) for path in sorted(FIXTURES.glob("*/EXPECT.json"))}

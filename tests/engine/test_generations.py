@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hangview.engine import generations
-from hangview.incident import Kind, Role, Verdict
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import DONE, FAILED, OPEN, PAIR, Dump, How, Pg, look, rank, records
 
 OLD, NEW = (Pg("0", "default_pg", (0, 1, 2, 3), pg_id) for pg_id in (0, 1))

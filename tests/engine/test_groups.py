@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hangview.engine.groups import resolve
-from hangview.incident import Group, told_apart
 from hangview.schema import SourceStatus
+from hangview.terms import Group, told_apart
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, rank, records
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.engine.analyse import analyse
-from hangview.incident import Kind, Role, Verdict
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import OPEN, SECOND, T0, Dump, Pg, look, lost, rank, records
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from hangview.incident import COLLECTIVE, Kind, Role, Verdict
 from hangview.logs.evidence import Aside
+from hangview.terms import COLLECTIVE, Kind, Role, Verdict
 from tests.engine.by_logs import FIRST, end, logs, stands
 from tests.engine.support import WORLD, Dump, Pg, alike, look, rank
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hangview.incident import Kind, Role
 from hangview.logs.evidence import Aside, EndKind, LogLine, OutsideStack
 from hangview.logs.times import Printed, printed
 from hangview.schema import StackFrame
+from hangview.terms import Kind, Role
 from tests.engine.by_logs import FIRST, end, logs, stands
 from tests.engine.support import OPEN, Pg, alike, look, lost, of_kind, rank
 

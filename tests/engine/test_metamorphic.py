@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hangview
-from hangview.incident import Verdict
+from hangview.terms import Verdict
 from tests.jobs import change, faults, layouts
 from tests.jobs.check import OPTIONS
 from tests.jobs.evidence import Recording

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind
 from hangview.schema import CellState
+from hangview.terms import Kind
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, rank, window
 
 if TYPE_CHECKING:

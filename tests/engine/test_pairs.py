@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind
+from hangview.terms import Kind
 from tests.engine.support import OPEN, WORLD, How, Pg, look, of_kind, rank, steps
 
 if TYPE_CHECKING:

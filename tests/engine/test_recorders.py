@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hangview.engine.recorders import one_recorder
-from hangview.incident import Kind
+from hangview.terms import Kind
 from tests.engine.support import OPEN, alike, look, of_kind, rank, steps
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hangview.engine.shifted import Shifted, shifted
-from hangview.incident import Kind
+from hangview.terms import Kind
 from tests.engine.support import DONE, OPEN, Dump, look, rank, steps
 
 #: Elements that each call of a step takes, one after the other.

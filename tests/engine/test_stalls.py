@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hangview.incident import Kind
+from hangview.terms import Kind
 from tests.engine.support import DONE, FAILED, ISSUED, OPEN, STARTED, WORLD, Pg, alike, lost, rank, steps
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind
+from hangview.terms import Kind
 from tests.engine.support import OPEN, Dump, Pg, look, of_kind, rank
 
 if TYPE_CHECKING:

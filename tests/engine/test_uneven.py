@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.engine.waits import End
-from hangview.incident import Kind, Role, Verdict
 from hangview.schema import DIFFERS
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import OPEN, PAIR, How, look, of_kind, rank, steps
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind, Role, Verdict
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import DONE, OPEN, Pg, look, of_kind, rank
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from tests.engine.support import Dump
 
 LEFT_OUT = "gloo does not record sends, receives, monitored_barrier and the making of groups"

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import COLLECTIVE, Call, Cell, Incident
 from hangview.schema import BY_LOG, DIFFERS, NO_CALL, STATE, CellState
+from hangview.terms import COLLECTIVE, Call, Cell
 from tests.engine.by_logs import logs, stands
 from tests.engine.support import DONE, FAILED, ISSUED, OPEN, PAIR, STARTED, WORLD, Dump, Pg, alike, look, lost, rank
 
 if TYPE_CHECKING:
-    from hangview.incident import GridRows
+    from hangview.incident import Incident
     from hangview.schema import Source
+    from hangview.terms import GridRows
 
 TP = Pg("7", "tp", (0, 1, 2, 3))
 S = CellState

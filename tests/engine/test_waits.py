@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.engine.waits import Arrow, Edge, End, Graph, closure
-from hangview.incident import COLLECTIVE
+from hangview.terms import COLLECTIVE
 from tests.engine.support import OPEN, PAIR, WORLD, Pg, alike, look, lost, rank, steps
 
 if TYPE_CHECKING:

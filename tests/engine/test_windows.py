@@ -8,8 +8,8 @@ import pytest
 
 from hangview.engine.groups import resolve
 from hangview.engine.windows import blank, maybe_open
-from hangview.incident import Group
 from hangview.schema import CellState, Source, SourceKind, SourceStatus
+from hangview.terms import Group
 from tests.engine.support import DONE, ISSUED, OPEN, WORLD, Pg, alike, look, lost, rank, records, steps, window
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import hangview
-from hangview.incident import Verdict
 from hangview.schema import ReadOptions, SourceKind, SourceStatus
+from hangview.terms import Verdict
 from tests.jobs import faults
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hangview.logs import LogFile, read_logs
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding
     from hangview.logs.evidence import LogEvidence
+    from hangview.terms import Finding
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SETS = {path.parent.name: json.loads(path.read_text()) for path in sorted((FIXTURES / "logs").glob("*/EXPECT.json"))}

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from hangview.incident import Kind
 from hangview.logs import conclude, leads_of
 from hangview.logs.headers import handled, logger, succeeded
+from hangview.terms import Kind
 from tests.engine.support import alike, look, lost
 from tests.logs.support import caught, read_text
 

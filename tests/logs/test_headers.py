@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind, Role
 from hangview.logs import conclude, leads_of
+from hangview.terms import Kind, Role
 from tests.engine.support import alike, look, lost
 from tests.logs.support import caught, read_text
 

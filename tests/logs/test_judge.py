@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind, Role, Side
 from hangview.logs import conclude, ends_by_rank, groups_by_log, leads_of, process_ended_finding
+from hangview.terms import Kind, Role, Side
 from tests.logs.support import caught, read_text, said, signalled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hangview.incident import Finding
+    from hangview.terms import Finding
 
 RAISED = 'Traceback (most recent call last):\n  File "/srv/a.py", line 1, in load\n    x\n{}\n'
 TP = "PG ID 3 PG GUID 5(mesh_tp)"

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from hangview.incident import Kind
 from hangview.logs import conclude, ends_by_rank, leads_of
 from hangview.logs.evidence import EndKind
+from hangview.terms import Kind
 from tests.logs.support import caught, read_text
 
 OLD = "ERROR:torch.distributed.elastic.multiprocessing.api:"

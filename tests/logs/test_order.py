@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind, Role
 from hangview.logs import conclude, leads_of
 from hangview.logs.evidence import EndKind
+from hangview.terms import Kind, Role
 from tests.engine.support import alike, look, lost
 from tests.logs.support import caught, read_text
 

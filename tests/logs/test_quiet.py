@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hangview.engine.analyse import analyse
-from hangview.incident import Kind, Role
 from hangview.logs import LogFile, conclude, leads_of, of_this_run, scan_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.recorded import recorded
+from hangview.terms import Kind, Role
 from tests.engine.support import Pg, alike, lost, rank, records
 from tests.logs.support import caught, read_text
 

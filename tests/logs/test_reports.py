@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind, Role, Verdict
 from hangview.logs import conclude, leads_of
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import OPEN, alike, look, lost, rank
 from tests.logs.support import caught, read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hangview.incident import Finding
     from hangview.logs.evidence import LogEvidence
+    from hangview.terms import Finding
 
 ENV = "/opt/env/lib/python3.11/site-packages/torch/distributed/"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hangview.incident import Kind, Role
 from hangview.logs import conclude, groups_by_log, leads_of, read_logs
 from hangview.logs.evidence import NO_RANK, EndKind, GroupByLog, LogEvidence, ProcessEnd
 from hangview.logs.positions import family
+from hangview.terms import Kind, Role
 from tests.logs.support import FIXTURES, SETS, files_under, read_set, said
 
 #: What must not be said, as a pattern over what the findings claim; one or more per set.

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind
 from hangview.logs import conclude
+from hangview.terms import Kind
 from tests.logs.support import caught, read_text
 
 ALL_OF_3 = "".join(caught(rank, 42) for rank in range(3))

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind, Role, Side
 from hangview.logs import conclude, leads_of
+from hangview.terms import Kind, Role, Side
 from tests.engine.support import alike, look, lost
 from tests.logs.support import caught, read_text
 

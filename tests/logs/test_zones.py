@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind
 from hangview.logs import LogFile, conclude, leads_of, of_this_run, scan_log
 from hangview.logs.zones import ahead
+from hangview.terms import Kind
 from tests.engine.support import OPEN, lost, rank, records
 from tests.logs.support import read_text
 

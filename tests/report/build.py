@@ -7,21 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from hangview.incident import (
-    Coverage,
-    Evidence,
-    Finding,
-    Group,
-    Incident,
-    Kind,
-    Lane,
-    Role,
-    Side,
-    Verdict,
-    Wait,
-)
+from hangview.incident import Incident
 from hangview.logs.evidence import LogEvidence
 from hangview.schema import Attempt, Records, Source, SourceKind, SourceStatus, entries_schema
+from hangview.terms import Coverage, Evidence, Finding, Group, Kind, Lane, Role, Side, Verdict, Wait
 
 if TYPE_CHECKING:
     from hangview.engine.view import View

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hangview.incident import Evidence
 from hangview.report.alike import told_once
+from hangview.terms import Evidence
 
 KILLED = "signal 9 (SIGKILL), which only follows: srun: error: node7: tasks 4-7: Killed (slurm.out, line 23)"
 

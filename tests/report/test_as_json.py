@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 
 from hangview import __version__
-from hangview.incident import Evidence, Kind, Role, Side, Verdict
 from hangview.report.as_json import to_json
 from hangview.schema import Attempt, SourceKind, SourceStatus
+from hangview.terms import Evidence, Kind, Role, Side, Verdict
 from tests.report.build import DEFAULT, NOT_REQUESTED, dump, healthy, incident, log, one_lead
 
 

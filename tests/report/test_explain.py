@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hangview.incident import Evidence, Kind, Verdict
 from hangview.report.explain import to_explanation
 from hangview.report.markdown import to_markdown
 from hangview.report.text import to_text
 from hangview.schema import Attempt, SourceStatus
+from hangview.terms import Evidence, Kind, Verdict
 from tests.report.build import HELD, NOT_REQUESTED, dump, healthy, incident, one_lead
 
 ONE_LEAD = """\

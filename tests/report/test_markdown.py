@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from hangview.incident import Evidence
 from hangview.report.markdown import markup_free, to_markdown
+from hangview.terms import Evidence
 from tests.report.build import HELD, NOT_REQUESTED, incident, one_lead
 
 ONE_LEAD = """\

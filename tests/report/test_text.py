@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Evidence, Finding, Group, Kind, Lane, Role, Side, Verdict
 from hangview.report.lines import Line, plain, show, wrap
 from hangview.report.text import report_lines, to_text
 from hangview.schema import Attempt, SourceKind, SourceStatus
+from hangview.terms import Evidence, Finding, Group, Kind, Lane, Role, Side, Verdict
 from tests.report.build import DEFAULT, HELD, NOT_REQUESTED, STRAGGLER, dump, healthy, incident, log, nothing, one_lead
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.incident import COLLECTIVE, Coverage, Evidence, Finding, Group, Incident, Kind, Lane, Role, Side, Verdict, Wait
+from hangview.incident import Incident
 from hangview.schema import (
     BY_LOG,
     DIFFERS,
@@ -20,13 +20,14 @@ from hangview.schema import (
     StackFrame,
     entries_schema,
 )
+from hangview.terms import COLLECTIVE, Coverage, Evidence, Finding, Group, Kind, Lane, Role, Side, Verdict, Wait
 from tests.support.fake_view import RECORDED, Asked, FakeLane, FakeView, LaneKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hangview.incident import Clock, Fact
     from hangview.logs.evidence import LogEvidence
+    from hangview.terms import Clock, Fact
 
 _TORCH = "/opt/venv/lib/python3.11/site-packages/torch/distributed"
 TRAIN_STACK = (

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hangview.engine.view import View
-from hangview.incident import COLLECTIVE, Call, Cell, Entry, GridRows, Position, SignatureSide
 from hangview.schema import BY_LOG, DIFFERS, CellState, Op, Signature, StackFrame, Thread
+from hangview.terms import COLLECTIVE, Call, Cell, Entry, GridRows, Position, SignatureSide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hangview.incident import Wait
+    from hangview.terms import Wait
 
 #: 2026-11-29 14:00:00 UTC
 T0 = 1_795_960_800_000_000_000

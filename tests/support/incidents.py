@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Clock, Fact, Incident, Kind, Role, Side, Verdict
 from hangview.schema import CellState
+from hangview.terms import Clock, Fact, Kind, Role, Side, Verdict
 from hangview.text import fold_ranks
 from tests.support.builder import OTHER_STACK, Builder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from hangview.incident import Incident
 
 PATH_FIRST = "path before communication: data loading, branches, exceptions, whether the process ended"
 

@@ -22,7 +22,7 @@ from hangview.tui.text.start import start_lines
 from hangview.tui.text.waits import wait_lines
 
 if TYPE_CHECKING:
-    from hangview.incident import Lane
+    from hangview.terms import Lane
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SETS = sorted(path.parent.name for path in FIXTURES.glob("*/EXPECT.json"))

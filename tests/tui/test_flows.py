@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Incident, Verdict
 from hangview.schema import CellState
+from hangview.terms import Verdict
 from hangview.tui.dialogs.help import HelpDialog
 from hangview.tui.dialogs.palette import PaletteDialog
 from hangview.tui.place import Place
@@ -19,6 +19,7 @@ from tests.support.builder import Builder
 from tests.tui.screens import screen_text, showing
 
 if TYPE_CHECKING:
+    from hangview.incident import Incident
     from hangview.tui.app import HangviewApp
     from hangview.tui.prose_view import ChoiceView
 

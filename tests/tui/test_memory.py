@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hangview
-from hangview.incident import Role
 from hangview.schema import ReadOptions
+from hangview.terms import Role
 from hangview.tui import UiOptions, memory
 from hangview.tui.app import HangviewApp
 from hangview.tui.memory import Memory, Remembered

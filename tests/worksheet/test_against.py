@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hangview import cli
 from hangview.compare import compare
-from hangview.incident import Fact, Incident
+from hangview.terms import Fact
 from hangview.worksheet import Mark, Sheet, from_markdown, prefill, to_markdown
 from hangview.worksheet.offered import offer
 from tests.engine.support import alike, look, lost, rank
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

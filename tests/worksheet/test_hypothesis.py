@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Kind, Role
+from hangview.terms import Kind, Role
 from hangview.worksheet import Mark, prefill
 from hangview.worksheet.hypothesis import with_finding
 from hangview.worksheet.model import blank_sheet

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
-from hangview.incident import Clock, Fact, Incident, Kind, Role
 from hangview.logs.evidence import EndKind, GroupByLog, LogEvidence, LogLine, ProcessEnd
 from hangview.schema import Attempt, CellState, GroupConfig, Source, SourceKind, SourceStatus, StackFrame
+from hangview.terms import Clock, Fact, Kind, Role
 from hangview.worksheet import Mark, Sheet, from_markdown, prefill, to_markdown
 from hangview.worksheet.model import Prefilled
 from hangview.worksheet.offered import offer
 from tests.support import incidents
 from tests.support.builder import Builder
 from tests.support.incidents import four_ranks, healthy, missing_dump
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
 ALL = sorted(
     name

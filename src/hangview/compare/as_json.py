@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hangview.compare.values import Comparison, Difference, Pair, Side, Value
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: Raised when a key changes its meaning or goes away; a new key does not raise it. The report has a number of its own.
 SCHEMA = 1

@@ -13,8 +13,8 @@ import polars as pl
 from hangview.compare.rows import ASKED, COLLECTIVE_LANE, site_names
 from hangview.compare.sites import other_places
 from hangview.compare.values import DifferenceKind
-from hangview.incident import COLLECTIVE
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

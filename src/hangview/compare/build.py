@@ -18,7 +18,7 @@ from hangview.compare.moved import moved_by
 from hangview.compare.pairs import pairs
 from hangview.compare.rows import COLLECTIVE_LANE, Vocabulary, requests
 from hangview.compare.values import Comparison, Difference, DifferenceKind, Part, Side
-from hangview.incident import COLLECTIVE, Role, p2p_lane
+from hangview.terms import COLLECTIVE, Role, p2p_lane
 from hangview.text import count, escape
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hangview.compare.values import Difference, Pair
-    from hangview.incident import Cell, Group, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Cell, Group
 
 #: What is shown of a call, and the kinds of difference that are differences in it.
 ASPECTS: tuple[tuple[str, frozenset[DifferenceKind]], ...] = (

@@ -11,7 +11,8 @@ from hangview.report.coverage import world_size
 from hangview.text import escape
 
 if TYPE_CHECKING:
-    from hangview.incident import Fact, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Fact
 
 #: Facts that name one run or lie in its nature, and say nothing about how it was set up.
 _OF_ONE_RUN = frozenset({"run", "job", "attempts", "dump_path", "restart", "world_size", "env TORCHELASTIC_RUN_ID"})

@@ -11,7 +11,7 @@ from hangview.schema import DEFAULT_DESC
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from hangview.compare.conditions import WORLD
 from hangview.compare.left_out import lost_text
 from hangview.compare.pairs import NO_OVERLAP
 from hangview.compare.values import Outcome
-from hangview.incident import COLLECTIVE
 from hangview.report.lines import Line, plain
 from hangview.report.markdown import markup_free
+from hangview.terms import COLLECTIVE
 from hangview.text import count, fold_ranks, name_ranks
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hangview.compare.beside import Beside, Input
     from hangview.compare.groups import Match
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: How the reason of a group begins whose dumps reach to different calls.
 NO_OVERLAP = "no call is held by both: "

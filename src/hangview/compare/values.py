@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hangview.incident import Group, Verdict
+    from hangview.terms import Group, Verdict
 
 
 class Outcome(StrEnum):

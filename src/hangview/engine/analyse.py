@@ -17,6 +17,7 @@ from hangview.engine import (
     findings,
     groups,
     live,
+    older,
     overwritten,
     p2p,
     readings,
@@ -32,8 +33,9 @@ from hangview.engine import (
     windows,
 )
 from hangview.engine.view import View
-from hangview.incident import COLLECTIVE, Coverage, Fact, Incident, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
+from hangview.incident import Incident
 from hangview.schema import CellState, SourceKind, SourceStatus
+from hangview.terms import COLLECTIVE, Coverage, Fact, Kind, Lane, Role, Side, Verdict, Wait, p2p_lane
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
@@ -45,9 +47,9 @@ if TYPE_CHECKING:
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Graph
     from hangview.engine.windows import Windows
-    from hangview.incident import Finding, Group
     from hangview.logs.evidence import LogEvidence
     from hangview.schema import Records
+    from hangview.terms import Finding, Group
 
 
 def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[str] = ()) -> Incident:
@@ -60,7 +62,7 @@ def analyse(records: Records, logs: LogEvidence | None = None, paths: Sequence[s
     now = entries.filter(~pl.col("group").is_in(list(grouping.earlier))) if grouping.earlier else entries
     traffic = p2p.traffic(records, grouping.groups, now)
     early = p2p.sent_later(records, grouping.groups, traffic)
-    known = windows.windows(records, grouping, calls, entries, early)
+    known = older.take_back(windows.windows(records, grouping, calls, entries), records, grouping.groups, calls, early)
     timed_out: frozenset[tuple[int, int, int]] = frozenset()
     barred: frozenset[int] = frozenset()
     if logs is not None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hangview.engine.windows import Window, Windows
-    from hangview.incident import Group
     from hangview.logs.evidence import GroupByLog, LogEvidence
+    from hangview.terms import Group
 
 #: Calls that a rank may complete beyond the newest of all dumps: a broadcast's root runs ahead, dumps differ by seconds.
 FAR = 64

@@ -12,7 +12,7 @@ from hangview.schema import BY_LOG, DIFFERS, NO_CALL, STATE, CellState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hangview.incident import GridRows
+    from hangview.terms import GridRows
 
 _WORDS = pl.Enum([state.word for state in CellState])
 #: The words of the states by their numbers, which count from 1.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine.calls import COMPLETED
-from hangview.incident import Clock
+from hangview.terms import Clock
 
 if TYPE_CHECKING:
     from hangview.engine.calls import Calls

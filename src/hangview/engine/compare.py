@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.incident import SignatureSide
 from hangview.schema import FULL
+from hangview.terms import SignatureSide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine.words import not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.text import lasted, name_ranks
 
 if TYPE_CHECKING:
     from hangview.engine.calls import Calls
     from hangview.engine.windows import Windows
-    from hangview.incident import Group
     from hangview.schema import Records
+    from hangview.terms import Group
 
 #: Nanoseconds that the clocks of one cluster's hosts do not differ by.
 _CLOCKS = 5 * 60 * 1_000_000_000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine.words import agrees, not_concluded
-from hangview.incident import Evidence, Finding, Kind, Role, Side
+from hangview.terms import Evidence, Finding, Kind, Role, Side
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:

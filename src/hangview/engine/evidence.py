@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hangview.engine.frames import file_name, is_torch
 from hangview.engine.readings import OPEN
 from hangview.engine.words import request
-from hangview.incident import COLLECTIVE, Evidence
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Evidence
 from hangview.text import count, escape, fold_ranks
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hangview.engine.turns import Turn
     from hangview.engine.waits import Place
     from hangview.engine.windows import Window, Windows
-    from hangview.incident import Group, SignatureSide
     from hangview.schema import Records, StackFrame
+    from hangview.terms import Group, SignatureSide
 
 
 def user_frame(stack: Sequence[StackFrame]) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine import generations
-from hangview.incident import Group, told_apart
 from hangview.schema import DEFAULT_DESC
+from hangview.terms import Group, told_apart
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:

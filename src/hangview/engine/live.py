@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine.still import LONG, MOMENT, newest_times
-from hangview.incident import COLLECTIVE
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE
 from hangview.text import lasted
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from hangview.engine.stalls import Stall
     from hangview.engine.still import OpenCall
     from hangview.engine.windows import Windows
-    from hangview.incident import Clock
     from hangview.schema import Records
+    from hangview.terms import Clock
 
 
 class Since:

@@ -10,16 +10,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.engine.bylog import FAR
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.logs import judge
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.windows import Windows
-    from hangview.incident import Group
     from hangview.logs.evidence import LogEvidence
+    from hangview.terms import Group
 
 #: Logs that get a line of evidence each.
 _LINES = 8

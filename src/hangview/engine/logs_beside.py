@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import user_frame
 from hangview.engine.frames import is_python
 from hangview.engine.outside import main_stacks
-from hangview.incident import COLLECTIVE, UNNAMED, Evidence, Finding, Kind, Role
 from hangview.logs import judge, quiet, reported, together
 from hangview.logs.evidence import EndKind
+from hangview.terms import COLLECTIVE, UNNAMED, Evidence, Finding, Kind, Role
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hangview.engine.stalls import Stall
-    from hangview.incident import Group
     from hangview.logs.evidence import LogEvidence, OutsideStack, ProcessEnd
+    from hangview.terms import Group
 
 #: Ends that the launcher, the scheduler or the kernel tells of.
 _SAID_BY_OTHERS = frozenset({EndKind.EXIT_CODE, EndKind.SIGNAL, EndKind.OOM_KILLER})

@@ -8,24 +8,30 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.schema import CellState
+from hangview.schema import DEFAULT_DESC, CellState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hangview.engine.calls import Calls
     from hangview.engine.windows import Window, Windows
+    from hangview.schema import Records
+    from hangview.terms import Group
 
 
-def take_back(found: Windows, calls: Calls, inferred: set[int], only_active: frozenset[int], early: frozenset[int]) -> Windows:
-    """Take back "not requested" where the dump is older than what the others completed with that rank.
+def take_back(
+    found: Windows, records: Records, groups: Sequence[Group], calls: Calls, early: frozenset[int] = frozenset()
+) -> Windows:
+    """Take back "not requested" where the dump is older than what the others completed with that rank. ``early``: ranks whose
+    dump is known to be older.
 
     A completed call of the kind that needs every member (schema.FULL) proves that each member had requested it. A member
     whose records stop below was written before; one that has no records at all was not recording. Where the members are
-    ``inferred`` from who recorded a name, those behind may be another group of that name, in which some wait for others: then
+    inferred from who recorded a name, those behind may be another group of that name, in which some wait for others: then
     nothing is proved. Else nobody is named for it: either the dump is older, or the call did not need that rank.
     """
-    limit = _proved(found, calls, only_active)
+    inferred = {group.id for group in groups if group.inferred and group.desc != DEFAULT_DESC}
+    limit = _proved(found, calls, frozenset(i for i, source in enumerate(records.sources) if source.only_active))
     behind: dict[int, list[Window]] = defaultdict(list)
     for (group, _), window in found.items():
         observed = window.above in (CellState.NOT_REQUESTED, CellState.GROUP_ABSENT)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.windows import Windows
-    from hangview.incident import Group
     from hangview.schema import Records
+    from hangview.terms import Group
 
 #: Parts of a rank list that are said.
 _RANKS = 8

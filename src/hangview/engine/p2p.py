@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from hangview.engine.pairs import Member
     from hangview.engine.uneven import Uneven
-    from hangview.incident import Group
     from hangview.schema import Records
+    from hangview.terms import Group
 
     #: (group, source, target, of the sends), world ranks.
     End = tuple[int, int, int, bool]

@@ -25,8 +25,8 @@ from hangview.schema import FULL, CellState
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hangview.incident import Group
     from hangview.schema import Records
+    from hangview.terms import Group
 
 #: Clocks of one host are one clock, and those of hosts in step are nearer than this.
 _STEP_NS = 1_000_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.stalls import rows_at
-from hangview.incident import Kind
+from hangview.terms import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

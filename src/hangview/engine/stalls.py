@@ -10,8 +10,8 @@ import polars as pl
 
 from hangview.engine import compare, older
 from hangview.engine.readings import DONE
-from hangview.incident import COLLECTIVE, Kind
 from hangview.schema import FULL, CellState
+from hangview.terms import COLLECTIVE, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from hangview.engine.calls import Calls
     from hangview.engine.windows import Windows
-    from hangview.incident import Group, SignatureSide
     from hangview.schema import Records
+    from hangview.terms import Group, SignatureSide
 
 
 @dataclass(frozen=True, slots=True)

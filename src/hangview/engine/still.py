@@ -13,8 +13,8 @@ import polars as pl
 
 from hangview.engine.readings import COLLECTIVE as COLLECTIVE_LANE
 from hangview.engine.readings import OPEN, P2P
-from hangview.incident import COLLECTIVE
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine.words import agrees, not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.text import lasted, name_ranks
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hangview.engine.calls import Calls
     from hangview.engine.windows import Window, Windows
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: Nanoseconds after which somebody may lose patience with a call. Of quicker ones that are the last in their files many are
 #: there where the dumps of a job that runs were written one after the other.

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.incident import COLLECTIVE
+from hangview.terms import COLLECTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hangview.engine.calls import Calls
     from hangview.engine.waits import Graph
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: So often a rank must have gone the same way before that is its way.
 _TIMES = 2

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hangview.engine.words import agrees
-from hangview.incident import Evidence, Kind, Role, Verdict
 from hangview.producers import Completion, producer_of
+from hangview.terms import Evidence, Kind, Role, Verdict
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hangview.incident import Finding, Group
     from hangview.schema import Records
+    from hangview.terms import Finding, Group
 
 #: Calls of a rank of which is said how many operations came before them; patterns of ranks that are told apart.
 _CALLS = 4

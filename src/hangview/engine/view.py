@@ -15,8 +15,8 @@ from hangview.engine import cells, compare, stalls
 from hangview.engine.places import Places
 from hangview.engine.readings import COLLECTIVE as COLLECTIVE_LANE
 from hangview.engine.readings import DONE, OPEN, P2P
-from hangview.incident import COLLECTIVE, Call, Cell, Entry, GridRows, Position, SignatureSide
 from hangview.schema import BY_LOG, DIFFERS, NO_CALL, STATE, CellState
+from hangview.terms import COLLECTIVE, Call, Cell, Entry, GridRows, Position, SignatureSide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from hangview.engine.p2p import LaneEnd, P2PLane, Traffic
     from hangview.engine.waits import Graph
     from hangview.engine.windows import Window, Windows
-    from hangview.incident import Group, Lane
     from hangview.schema import Records, StackFrame
+    from hangview.terms import Group, Lane
 
 _STATES = ("scheduled", "started", "completed", "other")
 #: Calls of which all members are kept: one of 1,024 ranks takes about a megabyte.

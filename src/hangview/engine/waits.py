@@ -12,8 +12,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from hangview.engine.components import components
-from hangview.incident import COLLECTIVE, p2p_lane
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, p2p_lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hangview.engine import older
 from hangview.engine.readings import DONE, OPEN
-from hangview.schema import DEFAULT_DESC, CellState, SourceKind, SourceStatus
+from hangview.schema import CellState, SourceKind, SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hangview.engine.calls import Calls
     from hangview.engine.groups import Grouping
-    from hangview.incident import Group
     from hangview.schema import GroupStatus, Records, Source
+    from hangview.terms import Group
 
 #: One number for (seq, row), so that the greatest is the row of the newest call.
 _ROWS = 2**32
@@ -67,10 +66,9 @@ class Window:
 Windows = dict[tuple[int, int], Window]
 
 
-def windows(
-    records: Records, grouping: Grouping, calls: Calls, entries: pl.DataFrame, early: frozenset[int] = frozenset()
-) -> Windows:
-    """Windows of all members of all groups, keyed by (group, rank). ``early``: ranks whose dump is known to be older."""
+def windows(records: Records, grouping: Grouping, calls: Calls, entries: pl.DataFrame) -> Windows:
+    """Windows of all members of all groups, keyed by (group, rank), as far as a rank's own file and its time tell. What the
+    others' records show of a dump's age is :mod:`hangview.engine.older`."""
     sources = {s.rank: i for i, s in enumerate(records.sources) if s.usable and s.rank is not None}
     seen = _from_entries(calls)
     counters, beyond = _from_counters(records, grouping)
@@ -95,10 +93,7 @@ def windows(
                 out[group.id, rank] = window if told is None else _in_doubt(window, told)
             if source in grouping.behind:
                 out[group.id, rank] = _behind(out[group.id, rank], grouping.behind[source])
-    out = _at_one_moment(out, records)
-    loose = {g.id for g in grouping.groups if g.inferred and g.desc != DEFAULT_DESC}
-    holey = frozenset(i for i, s in enumerate(records.sources) if s.only_active)
-    return older.take_back(out, calls, loose, holey, early)
+    return _at_one_moment(out, records)
 
 
 def _from_entries(calls: Calls) -> dict[tuple[int, int], dict[str, int | None]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Kind
+from hangview.terms import Kind
 
 COMPARE_FIRST: dict[Kind, str] = {
     Kind.NOT_REQUESTED: (

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import Group, told_apart
 from hangview.logs.evidence import StatusFrom
+from hangview.terms import Group, told_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

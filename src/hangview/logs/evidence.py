@@ -14,8 +14,8 @@ from hangview.logs.times import Printed, span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Fact, Group
     from hangview.schema import StackFrame
+    from hangview.terms import Fact, Group
 
 #: Stands for the world rank where a log does not give one (torch ≤ 2.1 prints the rank within the group only). Never in
 #: ``LogEvidence.groups`` or ``ends``.

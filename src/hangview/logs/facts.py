@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.incident import Fact
 from hangview.logs.events import Caught, CommInit, DumpLine, Said, Status, SummaryEntry, TaskEnd, TimedOut
 from hangview.logs.evidence import DumpByLog, Place, StatusFrom
+from hangview.terms import Fact
 from hangview.text import escape, shorten
 
 if TYPE_CHECKING:

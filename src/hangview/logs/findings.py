@@ -10,19 +10,19 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
 from hangview.logs import words
 from hangview.logs.calls import ROOTED, sides
 from hangview.logs.evidence import EndKind, StatusFrom
 from hangview.logs.followers import of_a_call
+from hangview.terms import COLLECTIVE, Finding, Kind, Role, Side
 from hangview.text import fold_ranks, name_ranks, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hangview.incident import Evidence
     from hangview.logs.calls import LogCall
     from hangview.logs.evidence import GroupByLog, LogEvidence, ProcessEnd
+    from hangview.terms import Evidence
 
 _ALIKE = 8  #: ends of silent ranks that are quoted
 _ERRORS = frozenset({EndKind.EXCEPTION, EndKind.DEVICE, EndKind.ABORT})

@@ -6,19 +6,19 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import UNNAMED, Finding, Kind, Role, Side
 from hangview.logs import findings as made
 from hangview.logs import quiet, reported, together, words
 from hangview.logs.calls import calls, groups_by_log
 from hangview.logs.evidence import EndKind
 from hangview.logs.findings import Scene
+from hangview.terms import UNNAMED, Finding, Kind, Role, Side
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hangview.incident import Group
     from hangview.logs.evidence import LogEvidence, ProcessEnd
+    from hangview.terms import Group
 
 __all__ = ["conclude", "ends_by_rank", "groups_by_log", "leads_of", "process_ended_finding"]
 

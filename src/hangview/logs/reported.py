@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.incident import Finding, Kind, Role, Side
 from hangview.logs import words
 from hangview.logs.evidence import EndKind, ReportKind
 from hangview.logs.followers import OUTSIDE
+from hangview.terms import Finding, Kind, Role, Side
 from hangview.text import name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from hangview.incident import Evidence
     from hangview.logs.evidence import Asked, LogEvidence, Report
+    from hangview.terms import Evidence
 
 #: So many reports are quoted.
 _QUOTED = 8

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.incident import Evidence
 from hangview.logs.evidence import EndKind, StatusFrom
+from hangview.terms import Evidence
 from hangview.text import fold_ranks, name_ranks, shorten
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hangview.text import name_ranks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Evidence
+    from hangview.terms import Evidence
 
 #: "rank 4: signal 9 …", "rank 4, by its log: …"
 _OF_ONE = re.compile(r"rank (\d+)(?=[:,])(.*)", re.DOTALL)

@@ -14,8 +14,9 @@ from hangview.text import escape
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
     from hangview.schema import Source
+    from hangview.terms import Finding
 
 #: Raised when a key changes its meaning or goes away; a new key does not raise it.
 SCHEMA = 1

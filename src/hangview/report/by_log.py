@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE
 from hangview.schema import BLIND, CellState
+from hangview.terms import COLLECTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hangview.incident import Cell, Incident
+    from hangview.incident import Incident
     from hangview.logs.evidence import GroupByLog
+    from hangview.terms import Cell
 
 
 @dataclass(frozen=True, slots=True)

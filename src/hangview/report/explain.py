@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role, Verdict
 from hangview.report.alike import told_once
 from hangview.report.coverage import mixed_lines
 from hangview.report.lines import Line, plain
 from hangview.report.page import NOBODY, build, evidence_text, names_a_rank, ordered
+from hangview.terms import Role, Verdict
 from hangview.text import escape
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
 
 
 def to_explanation(incident: Incident) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
 from hangview.report.page import NOBODY, build
+from hangview.terms import Role
 from hangview.text import count
 
 if TYPE_CHECKING:

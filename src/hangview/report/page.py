@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import UNNAMED, Kind, Role, Verdict
 from hangview.report.alike import told_once
 from hangview.report.coverage import (
     RANK_PARTS,
@@ -21,12 +20,14 @@ from hangview.report.coverage import (
     source_lines,
 )
 from hangview.schema import SourceKind, SourceStatus
+from hangview.terms import UNNAMED, Kind, Role, Verdict
 from hangview.text import count, escape, name_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hangview.incident import Evidence, Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Evidence, Finding
 
 #: Lines of evidence of one finding, and findings of one role, that are shown before "… more"; leads in the answer.
 EVIDENCE = 10

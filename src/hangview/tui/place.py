@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from hangview.incident import COLLECTIVE
+from hangview.terms import COLLECTIVE
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident, Lane
+    from hangview.incident import Incident
+    from hangview.terms import Finding, Lane
 
 
 class Place(NamedTuple):

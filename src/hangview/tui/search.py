@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, p2p_lane
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, p2p_lane
 from hangview.text import parse_ranks
 from hangview.tui.place import Place, lane_at, opening_of, place_of, ranks_of
 from hangview.tui.text.brief import brief
@@ -16,7 +16,8 @@ from hangview.tui.text.groups import sorted_lanes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.tui.grid.plane import Plane
 
 #: A search that finds more is at its end: somebody who steps through so many looks for something else.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind
+from hangview.terms import Kind
 
 if TYPE_CHECKING:
-    from hangview.incident import Incident, SignatureSide
+    from hangview.incident import Incident
+    from hangview.terms import SignatureSide
 
 #: Findings about requests of one call that differ.
 MISMATCHES = (Kind.DIFFERENT_OP, Kind.DIFFERENT_SIZE, Kind.DIFFERENT_DTYPE)

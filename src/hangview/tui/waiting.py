@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind, Role, Wait
 from hangview.schema import CellState
+from hangview.terms import Kind, Role, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from hangview.incident import Finding, Group, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding, Group
 
 #: Kinds whose ``others`` wait for its ``ranks``; where requests differ, all are in the same call and wait for what it lacks.
 _MISSED = frozenset({Kind.NOT_REQUESTED, Kind.PROCESS_ENDED, Kind.NOT_OBSERVED})

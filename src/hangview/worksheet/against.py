@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hangview.compare.page import condition_lines, difference_text, unobserved_lines
 from hangview.compare.values import Outcome
 from hangview.engine.readings import DONE
-from hangview.incident import Kind
+from hangview.terms import Kind
 from hangview.text import count
 from hangview.worksheet.evidence import ranks_text
 from hangview.worksheet.model import AGAINST, Prefilled

@@ -12,8 +12,9 @@ from hangview.worksheet.model import Prefilled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hangview.incident import Fact, Incident
+    from hangview.incident import Incident
     from hangview.schema import Source
+    from hangview.terms import Fact
 
 #: Lines of one field before the rest is counted instead.
 LINES = 12

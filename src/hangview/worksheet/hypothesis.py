@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role, Verdict
 from hangview.report.alike import told_once
 from hangview.report.coverage import nothing_shown
+from hangview.terms import Role, Verdict
 from hangview.text import escape
 from hangview.worksheet.model import MOST_REPEATS, Mark, Prefilled, repeat_key
 
 if TYPE_CHECKING:
-    from hangview.incident import Evidence, Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Evidence, Finding
     from hangview.worksheet.model import Sheet
 
 #: Leads that become a hypothesis each without being sent; the rest are counted.

@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
 from hangview.report.by_log import from_logs_alone
 from hangview.schema import SourceKind
+from hangview.terms import Role
 from hangview.text import count, escape
 from hangview.worksheet import evidence
 from hangview.worksheet.evidence import LINES
@@ -17,7 +17,8 @@ from hangview.worksheet.model import Prefilled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hangview.incident import Group, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Group
 
     Lines = tuple[Prefilled, ...]
     _Origins = Mapping[tuple[str, frozenset[int]], list[str]]

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind, Role
 from hangview.producers import Completion, producer_of
 from hangview.report.coverage import at_least, missing_by_reason, newer_unread_line, of_ranks
 from hangview.schema import SourceStatus
+from hangview.terms import Kind, Role
 from hangview.text import count, escape, moment
 from hangview.worksheet import evidence
 from hangview.worksheet.against import against_lines
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hangview.compare import Comparison
-    from hangview.incident import Fact, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Fact
     from hangview.worksheet.model import Sheet
 
     Lines = tuple[Prefilled, ...]

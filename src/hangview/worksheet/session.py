@@ -17,7 +17,8 @@ from hangview.worksheet.prefill import prefill
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.worksheet.drafts import Draft
     from hangview.worksheet.model import Change, Sheet
     from hangview.worksheet.store import DraftResult, OpenResult, SaveResult, SheetStore

@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Kind, Role
 from hangview.report.by_log import by_log
 from hangview.schema import BY_LOG, DIFFERS, CellState
+from hangview.terms import COLLECTIVE, Kind, Role
 from hangview.text import escape
 from hangview.worksheet.evidence import paths_text, ranks_text
 from hangview.worksheet.model import Prefilled
@@ -16,8 +16,9 @@ from hangview.worksheet.model import Prefilled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hangview.incident import Call, Cell, Finding, Incident
+    from hangview.incident import Incident
     from hangview.logs.evidence import GroupByLog
+    from hangview.terms import Call, Cell, Finding
 
 #: Calls whose ranks are listed; further leads and waiting groups get a line each.
 CALLS = 4

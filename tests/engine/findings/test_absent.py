@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from hangview.engine.analyse import analyse
-from hangview.incident import Kind, Role, Side, Verdict
 from hangview.logs.evidence import LogLine, Report, ReportKind
+from hangview.terms import Kind, Role, Side, Verdict
 from tests.engine.by_logs import FIRST, end, logs
 from tests.engine.support import (
     DONE,

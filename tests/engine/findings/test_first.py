@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
+from hangview.terms import Role
 from tests.engine.support import DONE, OPEN, WORLD, Dump, Pg, look, rank, told
 
 if TYPE_CHECKING:

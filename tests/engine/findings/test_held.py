@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hangview.incident import Kind, Role, Side, Verdict
+from hangview.terms import Kind, Role, Side, Verdict
 from tests.engine.support import DONE, FAILED, OPEN, PAIR, STARTED, Dump, How, Pg, alike, look, lost, of_kind, rank, told
 
 A, B = Pg("1", "a", (0, 1)), Pg("2", "b", (0, 1))

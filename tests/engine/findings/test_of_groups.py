@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Kind, Role, Verdict
+from hangview.terms import Kind, Role, Verdict
 from tests.engine.support import OPEN, Pg, look, lost, of_kind, rank
 
 TP = Pg("7", "tp", (0, 1, 2, 3))

@@ -9,7 +9,7 @@ import pytest
 
 from hangview.engine.findings import leads, names, ordered
 from hangview.engine.words import COMPARE_FIRST, NOT_CONCLUDED, compare_first, not_concluded
-from hangview.incident import Finding, Kind, Role, Side
+from hangview.terms import Finding, Kind, Role, Side
 
 
 def finding(kind: Kind, role: Role, group: int | None = 0, seq: int | None = 1, ranks: tuple[int, ...] = (3,)) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Kind, Role, Side
+from hangview.terms import Kind, Role, Side
 from tests.engine.support import OPEN, Dump, Pg, look, rank
 
 DP = Pg("7", "dp", (0, 1, 2, 3))

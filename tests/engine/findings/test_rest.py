@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Kind, Role, Side, Verdict
+from hangview.terms import Kind, Role, Side, Verdict
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, of_kind, rank, told
 from tests.engine.test_clocks import on_time, tardy
 

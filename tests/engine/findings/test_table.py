@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hangview.incident import Kind, Role, Side, Verdict
+from hangview.terms import Kind, Role, Side, Verdict
 from tests.engine.by_logs import end, logs
 from tests.engine.support import OPEN, WORLD, Dump, Pg, look, lost, rank
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
     from hangview.schema import Source
+    from hangview.terms import Finding
 
 TP = Pg("7", "tp", (0, 1, 2, 3))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview.incident import Kind, Role, Side, Verdict
 from hangview.schema import ReadOptions, Source, SourceKind, SourceStatus
+from hangview.terms import Kind, Role, Side, Verdict
 from tests.engine.support import OPEN, PAIR, Pg, alike, look, lost, of_kind, rank, told
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from hangview.incident import GridRows, Kind, Role
 from hangview.schema import BY_LOG, DIFFERS, CellState
+from hangview.terms import GridRows, Kind, Role
 from hangview.tui.glyphs import BY_LOG_CODE, DIFFERS_CODE, SIDE_CODES, drawn, words_of
 from hangview.tui.grid.plane import Plane, Standing, fold, label_ranks, standing_of
 from tests.support.builder import Builder

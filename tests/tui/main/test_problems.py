@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind, Role
 from hangview.schema import CellState
+from hangview.terms import Kind, Role
 from tests.support.builder import Builder
 from tests.tui.screens import screen_text, showing
 

@@ -9,8 +9,8 @@ from textual.keys import _character_to_key
 
 from hangview.tui.actions import ACTIONS, Where
 from hangview.tui.live import USUAL, LiveKeys
-from hangview.tui.main.refusing import unbound
 from hangview.tui.prose import plain
+from hangview.tui.text.help import unbound
 from tests.support import incidents
 from tests.tui.screens import screen_text, showing
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview.incident import Role, Verdict
 from hangview.report.page import build
 from hangview.schema import Attempt, ReadOptions, Source, SourceKind, SourceStatus
+from hangview.terms import Role, Verdict
 from hangview.tui.prose import plain, wrap
 from hangview.tui.text.banner import answer, banner, context, title
 from hangview.tui.text.common import role_word

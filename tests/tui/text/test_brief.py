@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview.incident import Kind
 from hangview.schema import ReadOptions
+from hangview.terms import Kind
 from hangview.tui.text.banner import banner
 from hangview.tui.text.brief import brief
 from hangview.tui.text.call import call_lines

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hangview
-from hangview.incident import COLLECTIVE
 from hangview.schema import CellState, ReadOptions
+from hangview.terms import COLLECTIVE
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
 from hangview.tui.text.banner import context

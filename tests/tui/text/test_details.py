@@ -10,9 +10,9 @@ import pytest
 
 import hangview
 from hangview.engine.frames import is_torch
-from hangview.incident import Clock, Kind, Role, Side
 from hangview.logs.evidence import LogEvidence, LogLine, OutsideStack
 from hangview.schema import NOT_READ_YET, CellState, ReadOptions, SourceStatus, StackFrame
+from hangview.terms import Clock, Kind, Role, Side
 from hangview.tui.place import Place
 from hangview.tui.prose import plain
 from hangview.tui.text.call import call_lines, status_words

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from hangview.incident import Kind, Role, Side
 from hangview.report.page import lead_words
 from hangview.schema import CellState, SourceStatus
+from hangview.terms import Kind, Role, Side
 from hangview.tui.prose import Tone, plain
 from hangview.tui.text.banner import banner
 from hangview.tui.text.common import ROLE_WORDS

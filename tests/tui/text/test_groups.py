@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import hangview
-from hangview.incident import Role
 from hangview.schema import ReadOptions
+from hangview.terms import Role
 from hangview.tui.text.finding import finding_choice
 from hangview.tui.text.groups import mark_of, sorted_lanes
 from hangview.tui.text.help import help_lines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hangview.incident import Verdict
 from hangview.schema import SourceStatus
+from hangview.terms import Verdict
 from hangview.tui.text.news import news
 from hangview.tui.titles import fitting
 from tests.support import incidents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hangview.incident import Role, Verdict
+from hangview.terms import Role, Verdict
 from hangview.tui.prose import plain
 from hangview.tui.text.banner import answer
 from hangview.tui.text.finding import finding_lines

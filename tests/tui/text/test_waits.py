@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hangview import load
-from hangview.incident import Incident, Role, Side, Wait
+from hangview.terms import Role, Side, Wait
 from hangview.tui.place import Place
 from hangview.tui.text.waits import cycles_of, knots_of, wait_lines
 from tests.support import incidents
 from tests.support.builder import Builder
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 

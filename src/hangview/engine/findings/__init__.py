@@ -13,7 +13,7 @@ from hangview.engine.findings.open_calls import open_calls
 from hangview.engine.findings.rest import notes, waiting
 from hangview.engine.findings.sizes import uneven
 from hangview.engine.findings.unseen import not_observed
-from hangview.incident import Finding, Kind, Role
+from hangview.terms import Finding, Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

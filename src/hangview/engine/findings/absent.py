@@ -13,9 +13,9 @@ from hangview.engine.findings.first import first_to_tell
 from hangview.engine.still import a_moment, long_since, stands
 from hangview.engine.waits import Arrow
 from hangview.engine.words import agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import DEFAULT_DESC, CellState
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:

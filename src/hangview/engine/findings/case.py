@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from hangview.engine.turns import Turn
     from hangview.engine.waits import Graph, Place
     from hangview.engine.windows import Windows
-    from hangview.incident import Clock, Group
     from hangview.schema import Records
+    from hangview.terms import Clock, Group
 
 
 @dataclass(frozen=True, slots=True)

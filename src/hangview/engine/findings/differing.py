@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hangview.engine.evidence import Telling, user_frames
 from hangview.engine.waits import Place
 from hangview.engine.words import agrees, compare_first, not_concluded, request
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hangview.engine.shifted import Shifted
     from hangview.engine.stalls import Mismatch
     from hangview.engine.waits import Place
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: Ranks of which a line each says that their requests fit when moved.
 _LINES = 4

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from hangview.engine.findings.case import place_order
-from hangview.incident import COLLECTIVE
+from hangview.terms import COLLECTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

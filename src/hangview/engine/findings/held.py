@@ -14,9 +14,9 @@ from hangview.engine.still import a_moment, stands
 from hangview.engine.waits import Arrow, End, Place
 from hangview.engine.windows import why_no_dump
 from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.text import fold_ranks
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hangview.engine.evidence import Telling
     from hangview.engine.stalls import Stall
     from hangview.engine.waits import Edge, Place
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: Ranks without a dump that get a line each.
 _LOST = 8

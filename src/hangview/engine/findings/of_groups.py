@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.engine.words import agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hangview.engine.evidence import Telling
     from hangview.engine.findings.case import Case
     from hangview.engine.groups import Dispute
-    from hangview.incident import Group
+    from hangview.terms import Group
 
 #: Ranks without a group that get a line each.
 _ABSENT = 8

@@ -9,7 +9,7 @@ from hangview.engine.findings.case import place_order
 from hangview.engine.still import stands
 from hangview.engine.waits import End
 from hangview.engine.words import ONCE_MORE, agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Finding, Kind, Role, Side
+from hangview.terms import COLLECTIVE, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from hangview.engine.evidence import Telling

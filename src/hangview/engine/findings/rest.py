@@ -11,7 +11,7 @@ from hangview.engine.findings.differing import call_site, other_apis, quietly
 from hangview.engine.findings.of_groups import disputes, not_made
 from hangview.engine.waits import Arrow, Edge, End, Place, closure
 from hangview.engine.words import agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.engine.words import compare_first, not_concluded
-from hangview.incident import Evidence, Finding, Kind, Role, Side, p2p_lane
+from hangview.terms import Evidence, Finding, Kind, Role, Side, p2p_lane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from hangview.engine.findings.first import first_to_tell
 from hangview.engine.still import a_moment, stands
 from hangview.engine.waits import Edge, End, Place
 from hangview.engine.words import agrees, compare_first, not_concluded
-from hangview.incident import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.producers import producer_of
+from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,11 +28,11 @@ from hangview.tui.layout import too_small
 from hangview.tui.live import live_keys
 from hangview.tui.main.paned import PanedScreen
 from hangview.tui.main.panes import Pane, SingleLine
-from hangview.tui.main.refusing import unbound
 from hangview.tui.place import Place
 from hangview.tui.prose import Tone, drawn, line, shorten_to
 from hangview.tui.prose_view import Choice, ChoiceView, ProseView
 from hangview.tui.text.details import LEVELS, details
+from hangview.tui.text.help import unbound
 from hangview.tui.titles import led
 from hangview.tui.worksheet.bindings import key_line
 

@@ -25,7 +25,7 @@ from hangview.compare.page import (
     unobserved_lines,
 )
 from hangview.compare.standing import Standing
-from hangview.incident import COLLECTIVE
+from hangview.terms import COLLECTIVE
 from hangview.text import count, name_ranks
 from hangview.tui.prose import BLANK, Line, Span, Tone, line, pad, wrap
 from hangview.tui.titles import cut_middle
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from hangview.compare import Comparison
     from hangview.compare.standing import GroupStanding
     from hangview.compare.values import Pair, Value
-    from hangview.incident import Group, Incident
+    from hangview.incident import Incident
     from hangview.report.lines import Line as ReportLine
+    from hangview.terms import Group
     from hangview.tui.compare.reader import Both
     from hangview.tui.prose import Prose
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from hangview.incident import Role
 from hangview.schema import DIFFERS, CellState
+from hangview.terms import Role
 from hangview.text import fold_ranks
 from hangview.tui.glyphs import BY_LOG_CODE, DIFFERS_CODE, GLYPHS, SIDE_CODES, TO_DRAWN
 from hangview.tui.grid.zoom import Zoomed
@@ -16,7 +16,8 @@ from hangview.tui.grid.zoom import Zoomed
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from hangview.incident import GridRows, Incident, SignatureSide
+    from hangview.incident import Incident
+    from hangview.terms import GridRows, SignatureSide
 
 #: Runs of equal codes, at C speed.
 RUNS = re.compile(rb"(.)\1*", re.DOTALL)

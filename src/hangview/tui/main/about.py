@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Offset
 
-from hangview.incident import Role
+from hangview.terms import Role
 from hangview.tui.glyphs import words_of
 from hangview.tui.grid.widget import HEADER
 from hangview.tui.live import live_keys
@@ -23,7 +23,8 @@ from hangview.tui.titles import fitting, led, shorter
 from hangview.tui.waiting import waits_of
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.tui.prose import Prose
     from hangview.tui.titles import Title
 

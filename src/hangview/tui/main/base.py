@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal, Vertical
 
-from hangview.incident import COLLECTIVE
 from hangview.keymap import all_actions
+from hangview.terms import COLLECTIVE
 from hangview.tui.actions import Where
 from hangview.tui.grid.minimap import Minimap
 from hangview.tui.grid.moves import MovableGrid
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from hangview.dumps.heads import Heads
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.tui import UiOptions
     from hangview.tui.grid.plane import Plane
     from hangview.tui.prose import Line

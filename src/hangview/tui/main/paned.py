@@ -10,11 +10,11 @@ from hangview.tui.copying import copied
 from hangview.tui.layout import SMALLEST
 from hangview.tui.live import live_keys
 from hangview.tui.main.panes import Pane
-from hangview.tui.main.refusing import unbound
 from hangview.tui.painting import SparingCompositor
 from hangview.tui.prose import Tone, line, plain
 from hangview.tui.prose_view import ProseView
 from hangview.tui.saying import Saying
+from hangview.tui.text.help import unbound
 from hangview.tui.titles import fitting, shorter
 
 if TYPE_CHECKING:

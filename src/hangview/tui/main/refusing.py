@@ -6,13 +6,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
 from hangview.keymap import all_actions
-from hangview.tui.actions import ACTIONS, Where, show_key
-from hangview.tui.text.help import PANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hangview.tui.live import LiveKeys
     from hangview.tui.main.base import BaseScreen
 
 Stepping = TypeVar("Stepping", bound="BaseScreen")
@@ -46,13 +43,3 @@ def no_grid(screen: BaseScreen, name: str) -> str:
 
 def no_incident(screen: BaseScreen) -> str:
     return "there is nothing to look at: no file was read" if screen.trouble else "nothing to look at yet: files are being read"
-
-
-def unbound(key: str, live: LiveKeys, *, compared: bool = False) -> str:
-    """What to say of a key that nothing is bound to in this pane: where it works, or that it works nowhere."""
-    for where, place in () if compared else PANES.items():
-        found = next((action for action in ACTIONS if where in action.where and key in live.of(action)), None)
-        if found is not None:
-            goes = f": {live('pane_grid')} goes there" if where is Where.GRID else ""
-            return f"{show_key(key)} ({found.label}) works {place}{goes}"
-    return f"{show_key(key)} does nothing here: {live('help')} lists the keys"

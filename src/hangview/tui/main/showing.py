@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE
 from hangview.report.by_log import from_logs_alone
+from hangview.terms import COLLECTIVE
 from hangview.text import count, fold_ranks
 from hangview.tui.glyphs import legend
 from hangview.tui.grid.plane import Plane, fold, standing_of
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from textual import events
 
     from hangview.dumps.heads import Heads
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.tui.prose import Prose
 
 

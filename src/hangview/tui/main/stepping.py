@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind
+from hangview.terms import Kind
 from hangview.text import count, fold_ranks, name_ranks
 from hangview.tui.grid.plane import fold
 from hangview.tui.grid.widget import Spot

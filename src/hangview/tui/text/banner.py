@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hangview.incident import Role, Verdict
 from hangview.log_sources import is_mute
 from hangview.report.coverage import (
     after_no_hang,
@@ -19,6 +18,7 @@ from hangview.report.coverage import (
 )
 from hangview.report.page import NO_RANK, names_a_rank
 from hangview.schema import SourceKind, SourceStatus
+from hangview.terms import Role, Verdict
 from hangview.text import count, fold_ranks, name_ranks, shorten
 from hangview.tui.prose import Line, Prose, Span, Tone, drawn, line, wrap
 from hangview.tui.text.brief import MORE, briefs
@@ -29,7 +29,8 @@ from hangview.tui.waiting import for_whom_unknown, waiting_for
 
 if TYPE_CHECKING:
     from hangview.dumps.heads import Heads
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
 
 #: So many reasons for missing dumps are told, the others are counted.
 REASONS = 3

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind, Role
+from hangview.terms import Kind, Role
 from hangview.text import name_ranks, shorten
 from hangview.tui.sides import MISMATCHES
 from hangview.tui.text.common import group_of, lane_name
@@ -15,8 +15,9 @@ from hangview.tui.titles import cut_middle
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hangview.incident import Finding, Incident, SignatureSide
+    from hangview.incident import Incident
     from hangview.logs.evidence import LogEvidence
+    from hangview.terms import Finding, SignatureSide
 
 _WHAT = {Kind.DIFFERENT_OP: "operation", Kind.DIFFERENT_SIZE: "size", Kind.DIFFERENT_DTYPE: "dtype"}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from hangview.incident import Kind, Role
 from hangview.report.by_log import by_log, group_number
 from hangview.schema import CellState
+from hangview.terms import Kind, Role
 from hangview.text import count, name_ranks
 from hangview.tui.prose import Line, Prose, Tone, line, pad
 from hangview.tui.sides import disagree
@@ -30,7 +30,8 @@ from hangview.tui.titles import cut_middle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Call, Cell, Finding, Incident, SignatureSide
+    from hangview.incident import Incident
+    from hangview.terms import Call, Cell, Finding, SignatureSide
     from hangview.tui.place import Place
     from hangview.tui.titles import Title
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hangview.incident import COLLECTIVE, Role, Verdict
 from hangview.producers import Completion, producer_of
 from hangview.report.page import LOOK_FIRST, lead_words, names_a_rank
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Role, Verdict
 from hangview.text import fold_ranks
 from hangview.tui.glyphs import DIFFERS_CODE, GLYPHS
 from hangview.tui.prose import Tone
@@ -17,7 +17,8 @@ from hangview.tui.prose import Tone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hangview.incident import Entry, Finding, Group, Incident, Wait
+    from hangview.incident import Incident
+    from hangview.terms import Entry, Finding, Group, Wait
 
 #: How many parts of a rank list a pane writes out.
 PARTS = 24

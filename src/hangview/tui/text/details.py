@@ -13,7 +13,8 @@ from hangview.tui.text.source import source_lines
 from hangview.tui.text.stack import stack_lines
 
 if TYPE_CHECKING:
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.tui.place import Place
     from hangview.tui.prose import Prose
     from hangview.tui.titles import Title

@@ -14,9 +14,10 @@ from hangview.tui.text.common import clock_time, full_time, lane_name, of_group,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Call, Cell, Entry, Incident
+    from hangview.incident import Incident
     from hangview.report.by_log import ByLog
     from hangview.schema import Signature
+    from hangview.terms import Call, Cell, Entry
 
 #: Of a rank that is observed not to have requested anything at all.
 _NO_RECORD = "its dump is whole and holds no call: it stopped before its first one, or its recorder was off (see its settings)"

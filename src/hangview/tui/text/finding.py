@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from hangview.incident import Finding, Incident, Role, Side, Verdict
+from typing import TYPE_CHECKING
+
 from hangview.report.alike import told_once
+from hangview.terms import Finding, Role, Side, Verdict
 from hangview.text import name_ranks
 from hangview.tui.prose import BLANK, Prose, Span, Tone, item, line
 from hangview.tui.text.common import lane_name, role_mark, role_word
+
+if TYPE_CHECKING:
+    from hangview.incident import Incident
 
 
 def finding_lines(incident: Incident, finding: Finding) -> Prose:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Kind, Side
 from hangview.schema import NOT_READ_YET, CellState, SourceStatus
+from hangview.terms import Kind, Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

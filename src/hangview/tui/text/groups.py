@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import set_cell_size
 
-from hangview.incident import COLLECTIVE, Role
 from hangview.report.by_log import from_logs_alone
+from hangview.terms import COLLECTIVE, Role
 from hangview.text import escape
 from hangview.tui.grid.plane import label_ranks
 from hangview.tui.prose import Tone, clip, line, to_ascii
 from hangview.tui.text.common import ROLE_MARKS, ROLE_TONES, group_of, role_mark
 
 if TYPE_CHECKING:
-    from hangview.incident import Group, Incident, Lane
+    from hangview.incident import Incident
+    from hangview.terms import Group, Lane
     from hangview.tui.prose import Line
 
 _ORDER = {Role.LEAD: 0, None: 3, Role.NOTE: 2, Role.WAITING: 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hangview.schema import CellState
-from hangview.tui.actions import ACTIONS, Where
+from hangview.tui.actions import ACTIONS, Where, show_key
 from hangview.tui.glyphs import GLYPHS
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Tone, line, pad
@@ -77,3 +77,13 @@ def _section(title: str, actions: Iterable[Action], live: LiveKeys) -> list[Line
     """A heading and its keys; nothing where there is no key."""
     keys = [line("  ", (pad(live.shown(action), 18), Tone.KEY), action.help, hang=20) for action in actions]
     return [line((title, Tone.HEAD)), *keys, BLANK] if keys else []
+
+
+def unbound(key: str, live: LiveKeys, *, compared: bool = False) -> str:
+    """What to say of a key that nothing is bound to in this pane: where it works, or that it works nowhere."""
+    for where, place in () if compared else PANES.items():
+        found = next((action for action in ACTIONS if where in action.where and key in live.of(action)), None)
+        if found is not None:
+            goes = f": {live('pane_grid')} goes there" if where is Where.GRID else ""
+            return f"{show_key(key)} ({found.label}) works {place}{goes}"
+    return f"{show_key(key)} does nothing here: {live('help')} lists the keys"

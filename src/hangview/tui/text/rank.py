@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hangview.incident import Side
+from hangview.terms import Side
 from hangview.text import count, name_ranks
 from hangview.tui.live import USUAL, LiveKeys
 from hangview.tui.prose import BLANK, Line, Prose, Span, Tone, item, line, pad, wrap
@@ -14,7 +14,8 @@ from hangview.tui.titles import cut_middle
 from hangview.tui.waiting import for_whom_unknown, waits_of
 
 if TYPE_CHECKING:
-    from hangview.incident import Incident, Position
+    from hangview.incident import Incident
+    from hangview.terms import Position
 
 SHOWN = 24
 #: Columns from which on what the dump says and what the log says stand beside each other.

@@ -13,8 +13,9 @@ from hangview.tui.text.common import of_group
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hangview.incident import Call, Incident
+    from hangview.incident import Incident
     from hangview.schema import StackFrame
+    from hangview.terms import Call
 
 
 def own_frame(stack: Sequence[StackFrame]) -> StackFrame | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hangview.engine.components import components
-from hangview.incident import COLLECTIVE, Role, Side, Wait
 from hangview.schema import CellState
+from hangview.terms import COLLECTIVE, Role, Side, Wait
 from hangview.text import count, name_ranks
 from hangview.tui.place import Place, lane_at, place_of, ranks_of
 from hangview.tui.prose import Line, Tone, line
@@ -19,7 +19,8 @@ from hangview.tui.waiting import for_whom_unknown, waits_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
 
     Differing = tuple[Finding, frozenset[int]]
 

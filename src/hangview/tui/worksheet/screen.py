@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from textual.events import Resize
     from textual.timer import Timer
 
-    from hangview.incident import Finding, Incident
+    from hangview.incident import Incident
+    from hangview.terms import Finding
     from hangview.tui.worksheet.form import Edit
     from hangview.worksheet.drafts import Draft
     from hangview.worksheet.store import OpenResult, SaveResult, SheetStore
