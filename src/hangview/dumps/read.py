@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from hangview.dumps.bundles import Piece, Unusable, pieces
 from hangview.dumps.decode.dump import decode
 from hangview.dumps.decoded import DAMAGED, ZEROS, NotADump, Refused
+from hangview.dumps.excuse import excuse
 from hangview.dumps.facts import facts_of, refuse_beyond
 from hangview.dumps.find import Found, open_regular
 from hangview.dumps.kinds import HEAD, PACK, PACKED, Form, form_of, kind_of, says_dump, says_log
@@ -132,7 +133,9 @@ def read_bytes(found: Found, data: bytes, limits: Limits, known: Known | None = 
         form = form_of(data[:HEAD])
         if form is Form.TEXT and says_log(_name(found)):
             return _no_dump(found, form)
-        return failed(found, SourceStatus.UNREADABLE, f"{error} ({size_text(len(data))})")
+        why = excuse(data)
+        told = f': "{why}"' if why else ""
+        return failed(found, SourceStatus.UNREADABLE, f"{error} ({size_text(len(data))}){told}")
     except (MemoryError, RecursionError):
         return failed(found, SourceStatus.REFUSED, "more memory than there is would be needed to decode it")
     except Exception as error:  # a fault of the decoder, whatever bytes brought it about, costs this file and no other
