@@ -14,8 +14,8 @@ from hangview.dumps import early as early_room
 from hangview.dumps import heads, pool, processes
 from hangview.dumps.early import ask_early
 from hangview.dumps.find import find
-from hangview.loading import Session
 from hangview.schema import ReadOptions
+from hangview.session import Session
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 OPTIONS = ReadOptions(cache=False, logs=False)

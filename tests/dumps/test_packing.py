@@ -14,11 +14,12 @@ import pytest
 from hangview.dumps import pack, packing, pool, processes
 from hangview.dumps.packing import Packed, make
 from hangview.dumps.read import read_file
-from hangview.loading import Session, load
+from hangview.loading import load
 from hangview.report.ledger import to_ledger
 from hangview.report.lines import plain as plain_text
 from hangview.report.text import report_lines
 from hangview.schema import Limits, ReadOptions, SourceKind, SourceStatus
+from hangview.session import Session
 from tests.dumps.job import HOUR, START, calls, config, dump, plain, status, write
 from tests.dumps.test_bundles import tar
 

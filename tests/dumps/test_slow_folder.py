@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from hangview import loading, telling
+from hangview import session, telling
 from hangview.dumps.calling_off import Cancelled
 from hangview.incident import Incident
-from hangview.loading import Session
 from hangview.report.ledger import to_ledger
 from hangview.schema import NOT_READ_YET, ReadOptions, SourceKind
+from hangview.session import Session
 from tests.dumps.job import plain, write
 
 RANKS = 20
@@ -73,7 +73,7 @@ class SlowDisk:
         monkeypatch.setattr(os, "scandir", entries)
         for name in ("stat", "lstat", "open"):
             monkeypatch.setattr(os, name, self.slowed(getattr(os, name)))
-        for room in (loading, telling):
+        for room in (session, telling):
             monkeypatch.setattr(room, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def ask(self, path) -> None:

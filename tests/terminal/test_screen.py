@@ -231,16 +231,16 @@ def test_what_is_said_at_the_end_is_true_at_the_end(tmp_path):
 
 DEAD = """
 import sys, threading
-import hangview.loading, hangview.tui.memory, hangview.worksheet.files, hangview.worksheet.drafts, hangview.worksheet.store
+import hangview.session, hangview.tui.memory, hangview.worksheet.files, hangview.worksheet.drafts, hangview.worksheet.store
 never = threading.Event()
 def hang(*_, **__):
     never.wait()
-look = hangview.loading.Session.look
+look = hangview.session.Session.look
 looks = []
 def look_once(*args, **options):
     looks.append(1)
     return look(*args, **options) if len(looks) == 1 else hang()
-hangview.loading.Session.look = look_once
+hangview.session.Session.look = look_once
 hangview.tui.memory.load = hangview.tui.memory.save = hang
 hangview.worksheet.files.replace_file = hangview.worksheet.files.private_folder = hang
 hangview.worksheet.drafts.read_draft = hang

@@ -47,7 +47,7 @@ class FakeSession:
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr("hangview.loading.Session", FakeSession)
+    monkeypatch.setattr("hangview.session.Session", FakeSession)
     monkeypatch.setattr(FakeSession, "on_look", staticmethod(lambda cancelled: None))
     return FakeSession
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from hangview.dumps.early import Early
     from hangview.dumps.heads import Heads
     from hangview.incident import Incident
-    from hangview.loading import Session
     from hangview.schema import ReadOptions
+    from hangview.session import Session
     from hangview.tui import UiOptions
     from hangview.watch import Change, Watcher
 
@@ -166,7 +166,7 @@ class Looker:
 
     def _look(self) -> None:
         from hangview.dumps.calling_off import Cancelled
-        from hangview.loading import Session
+        from hangview.session import Session
 
         try:
             if self._session is None:

@@ -87,7 +87,7 @@ class Reader:
             self._tell(NotRead(f"internal error while comparing: {type(error).__name__}: {error}"))
 
     def _read(self, name: str, path: str) -> Incident:
-        from hangview.loading import Session
+        from hangview.session import Session
 
         return Session((path,), self._options, keep=False).look(
             on_progress=lambda done, total: self._tell(ReadSoFar(name, done, total)), cancelled=self._end.is_set
