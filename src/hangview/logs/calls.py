@@ -50,8 +50,19 @@ class LogCall:
     def where(self) -> str:
         """The group in a sentence; a bare number would read as a count."""
         if self.group is None:
-            return "a group that the log does not name"
+            return "groups that the log does not name" if self.several else "a group that the log does not name"
         return self.group.label if self.group.desc else f"group {self.group.label}"
+
+    @property
+    def several(self) -> bool:
+        """Whether ``rows``, of a call whose group no line names, are of more than one group, or may be: one number within the
+        group stands twice, the processes give the group other numbers, or there are more ranks than members."""
+        if self.group is not None:
+            return False
+        rows = self.rows.values()
+        numbers = {row.pg_id for row in rows if row.pg_id is not None}
+        least = min((size for row in rows if (size := _size(row)) is not None), default=len(rows))
+        return _collides(rows) or len(numbers) > 1 or least < len(rows)
 
     @property
     def absent(self) -> tuple[int, ...]:
@@ -192,8 +203,11 @@ class Sides:
 def sides(call: LogCall) -> Sides | None:
     """The disagreement between the waiting ranks of a call; None when there is none, or none that may be judged.
 
-    All-to-all may be uneven, gather and scatter differ on the root, and a send's opposite is a receive.
+    All-to-all may be uneven, gather and scatter differ on the root, and a send's opposite is a receive. Groups of one kind may
+    each have a size of their own (the tensor groups of two pipeline stages).
     """
+    if call.several:
+        return None
     rows = [call.rows[rank] for rank in call.waiting]
     ops = {row.timed_out_op for row in rows if row.timed_out_op is not None}
     if len(ops) > 1 and not ops & P2P:

@@ -16,6 +16,7 @@ from hangview.logs.events import ChildFailed, Closed, Expired, Fatal, Heartbeat,
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
 from hangview.logs.followers import follows
 from hangview.logs.resolve import Named
+from hangview.logs.shut import after_others
 from hangview.logs.stories import OfRank, after_cancel, gather, story
 from hangview.text import name_ranks
 
@@ -72,6 +73,7 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
             rank, attempt, about, closed[attempt], ending, waits.get(rank) if attempt == attempts.current else None
         )
     ]
+    made = after_others(made, closed)
     return Ends(
         tuple(end for end in made if end.attempt == attempts.current),
         tuple(unplaced),

@@ -131,6 +131,7 @@ class Raised(Event):
     by_raise: bool = False  #: a raise statement of Python code raised it: no call into C++ did
     hint: str = ""  #: a clause: why its program may have caught it further in and gone on, if ordinary lines follow
     begun: int | None = None  #: number of the line that began it: the logger's in front of it, or the traceback's first
+    told: bool = False  #: shortly before it, its process said that it had got a signal by which it is told to end
 
     @property
     def to_the_end(self) -> bool:

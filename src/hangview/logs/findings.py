@@ -73,6 +73,8 @@ def lane(call: LogCall) -> str | None:
 def _steps(call: LogCall) -> tuple[str, ...]:
     how = sorted({call.rows[rank].rank_from for rank in (*call.waiting, *call.behind)} - {""})
     steps = [f"ranks are known from: {', '.join(how)}"] if how else []
+    if call.several:
+        steps.append("these ranks are of more than one group, or may be: what they ask for is not compared")
     if any(call.rows[rank].group_rank not in (None, rank) for rank in call.waiting):
         steps.append("the number in the watchdog's bracket counts within the group; world ranks are used here")
     return tuple(steps)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "it was ended from outside"
 _LOST = "the connection to another process was lost"
+_TIMED_OUT = "it waited until its own time-out"
 #: Texts of ends that follow from another process, with what they follow from.
 _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
     # Reports first: they quote the error of the connection, too.
@@ -42,7 +43,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = (
             r"|client socket has timed out|Timed out initializing process group in store based barrier"
             r"|RPC ran for more than set timeout"
         ),
-        "it waited until its own time-out",
+        _TIMED_OUT,
     ),
     (
         # gloo tells it to every other operation of a context in which one timed out (transport/tcp/unbound_buffer.cc).
@@ -157,6 +158,8 @@ _HANDLER = re.compile(
 )
 _INNERMOST = 2
 _SIGNAL = re.compile(r"\bSIG(?:TERM|INT|HUP|USR[12])\b|\bsignal (?:2|15)\b|\bpreempt", re.IGNORECASE)
+#: 128 and the number of SIGHUP, SIGINT or SIGTERM, as shells have it.
+_EXIT_BY_SIGNAL = re.compile(r"(?:^|: )1(?:29|30|43)\s*$")
 _WORKER_GONE = re.compile(r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) exited unexpectedly")
 _PIPES = re.compile(r"/multiprocessing/(?:connection|managers|queues|synchronize)\.py$")
 #: Characters in front of a number in which it is said what it is of: of a message of many numbers not all that is in front.
@@ -180,7 +183,12 @@ def follows(type_: str, text: str, frames: Sequence[StackFrame] = ()) -> str | N
         return _FUTURE
     if any(_HANDLER.search(frame.name) for frame in frames[:_INNERMOST]):
         return f"{OUTSIDE}: the handler of a signal raised it"
-    return OUTSIDE if _is_exit(type_) and _SIGNAL.search(text) else None
+    return OUTSIDE if _is_exit(type_) and (_SIGNAL.search(text) or _EXIT_BY_SIGNAL.search(text)) else None
+
+
+def waited_until_its_end(line: str) -> bool:
+    """Whether a line in front of an error says that its process had waited for others until its time-out."""
+    return follows("", line) == _TIMED_OUT
 
 
 def _of_a_service(frames: Sequence[StackFrame]) -> bool:

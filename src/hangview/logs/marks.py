@@ -17,7 +17,7 @@ _MARKS = (
     r"|before program exit|Timeout \(\d|NOT been destroyed|used by this process"
     r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"
     r"|Logging error|NCCL WARN|To our best knowledge|collective #\d"
-    r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
+    r"|SIG(?:TERM|INT|HUP|USR)|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
 )
 WORTH = re.compile(_MARKS)
 WORTH_BYTES = re.compile(_MARKS.encode())

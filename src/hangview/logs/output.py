@@ -7,7 +7,7 @@ Only steps that go on show that the exception was dealt with.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -89,6 +89,11 @@ class Output:
                     return lines, f"steps up to {high:,} follow it"
         lines -= self._closed_bars(number)
         return lines, f"{lines:,} ordinary lines follow it" if lines >= _LINES else ""
+
+    def steps_between(self, first: int, last: int) -> int:
+        """How many lines that count steps stand between two lines."""
+        found = islice(self._texts, bisect_right(self._numbers, first), bisect_left(self._numbers, last))
+        return sum(1 for text in found if _IS_STEP.search(text) is not None)
 
     def last_words(self, number: int) -> int:
         """How many of the ordinary lines after a line may be of a program that ends: they count no steps."""

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hangview.logs.events import ChildFailed, Closed, Left, SummaryEntry
-from hangview.logs.evidence import EndKind, ProcessEnd
+from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd
+from hangview.logs.times import before
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -72,11 +73,24 @@ def after_time_outs(ends: Iterable[ProcessEnd], rows: Sequence[GroupByLog]) -> t
     """Ends, those by a signal marked where a line of a time-out was printed before: its job was being torn down already, and
     until then the process had lived. What it raised by itself may be why it was late, and so may a lack of memory; but where
     another one was over before all the time-outs, that was waited for, and it raised it in its cleanup."""
-    told = tuple(ends)
+    told = tuple(_by_its_number(end, rows) for end in ends)
     timed = [row.line for row in rows if row.timed_out]
     own = [end for end in told if timed and not (end.follower or end.beside or end.went_on)]
     first = [end for end in own if all(_before(end.line, line) for line in timed)]
     return tuple(_torn_down(end, timed, first) for end in told)
+
+
+def _by_its_number(end: ProcessEnd, rows: Sequence[GroupByLog]) -> ProcessEnd:
+    """An end, marked where a process whose rank no line gives had timed out above it in the same file, and calls itself within
+    its group as this one is called in the world: it may be this one (torch ≤ 2.1 prints nothing else, and its tracebacks bear
+    no rank)."""
+    if end.follower or end.beside or end.rank == NO_RANK:
+        return end
+    alike = (row.line for row in rows if row.timed_out and row.rank == NO_RANK and row.group_rank == end.rank)
+    if not any(line.source == end.line.source and line.number < end.line.number for line in alike):
+        return end
+    why = f"a process that calls itself {end.rank} within its group had timed out before, and may be this one"
+    return replace(end, follower=True, why_follower=why, before_communication=False)
 
 
 def _torn_down(end: ProcessEnd, timed: Sequence[LogLine], first: Sequence[ProcessEnd]) -> ProcessEnd:
@@ -102,10 +116,5 @@ def _above(line: LogLine, end: ProcessEnd) -> bool:
 
 
 def _before(line: LogLine, other: LogLine) -> bool:
-    """Whether a line was printed before another, by clocks of one kind: without a zone, hosts are taken to have the same."""
-    one, two = line.printed.own, other.printed.own
-    if one is None or two is None or (one.zone is None) != (two.zone is None):
-        return False
-    dated = one if one.days[0][0] is not None else two
-    base = dated.moment(0.0, 0.0)
-    return one.moment(base, base) < two.moment(base, base)
+    """Whether a line was printed before another."""
+    return before(line.printed.own, other.printed.own)

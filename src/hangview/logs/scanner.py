@@ -14,6 +14,7 @@ from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import SAID, Piece, RawLine, Who, clean, pieces
 from hangview.logs.marks import WORTH, WORTH_BYTES
 from hangview.logs.output import Output, shows_life
+from hangview.logs.shut import told_to_end
 from hangview.logs.times import Timeline, days_apart
 from hangview.logs.tracebacks import (
     PY_SPY_PROCESS,
@@ -31,6 +32,8 @@ _ALL_AFTER = 60
 #: Lines that may lie between two lines of one block, in a log of many ranks whose lines bear no rank.
 _ALL_INSIDE = 400
 _MOST_EVENTS = 100_000
+#: Steps that a process may still count that is told to end: the one it is in, and one more.
+_LAST_STEPS = 2
 #: Exceptions of one type and place, and different ones, that are kept of one file.
 _SAME_RAISED = 2
 _MOST_RAISED = 2_000
@@ -63,6 +66,7 @@ class Scanner:
         self._pid: int | None = None
         self._all = _ALL_AT_START
         self._output: defaultdict[_Key, Output] = defaultdict(Output)
+        self._to_end: list[tuple[int, _Key]] = []  # lines in which a process says that it is told to end, by their number
         self._ordinary: dict[_Key, int] = {}  # number of the last line of a process as none prints that ends
         self._ranks: set[int] = set()
         self._said: set[int] = set()  # which lines call a rank, and that may be nodes
@@ -136,6 +140,8 @@ class Scanner:
             self._ordinary[key] = piece.number
         if WORTH.search(piece.text) is None:
             return
+        if told_to_end(piece.text):
+            self._to_end.append((piece.number, key))
         self._launchers.see(piece.text)
         line = self._line(piece)
         for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
@@ -309,7 +315,14 @@ class Scanner:
             lived = next((why for said in self._output.values() if (why := said.far_after(number))), "")
         if not lived and event.logger and not event.to_the_end:
             lived = next((why for said in own_output if (why := said.recovered(number, event.logger, event.said))), "")
-        return replace(event, went_on=went_on, lived=lived)
+        return replace(event, went_on=went_on, lived=lived, told=self._was_told(event, single=single))
+
+    def _was_told(self, event: Raised, *, single: bool) -> bool:
+        """Whether the process of an exception had said before that it is told to end, and had not worked on since."""
+        own, begun = _key(event.who), event.begun or event.line.number
+        told = max((number for number, key in self._to_end if number < begun and (single or key == own)), default=None)
+        outputs = [said for key, said in self._output.items() if single or key == own]
+        return told is not None and sum(said.steps_between(told, begun) for said in outputs) <= _LAST_STEPS
 
     def _at(self, line: LogLine, *, single: bool) -> LogLine:
         """A line with its time. In a log of many processes the next line's time says nothing: the parts may be of one each."""

@@ -27,6 +27,7 @@ from hangview.logs.followers import (
     DEVICE,
     NETWORK,
     OF_THE_LIBRARY,
+    OUTSIDE,
     follows,
     gathered,
     in_communication,
@@ -34,6 +35,7 @@ from hangview.logs.followers import (
     outside_shown,
     ranks_in,
     tells_of_others,
+    waited_until_its_end,
 )
 from hangview.logs.launchers import SIGNALS
 from hangview.text import escape, name_ranks, shorten
@@ -247,6 +249,10 @@ def _from_exception(rank: int, event: Raised, named: Named) -> ProcessEnd:
     inside = _inside(event.frames) or in_communication(event.type, event.text)
     if why is None and inside and NETWORK.search(event.text):
         why = OF_THE_LIBRARY
+    if why is None and event.told:
+        why = f"{OUTSIDE}: it says itself that it had got a signal before"
+    if why is None and event.logger and waited_until_its_end(event.said):
+        why = "the line before it says that it had waited until its own time-out"
     others = not event.worker and tells_of_others(event.type, event.text, event.frames)
     told = ranks_in(event.text) if rank != NO_RANK and not gathered(event.text) else frozenset()
     compares = len(told) > 1 and rank in told  # it may be either: what others do tells

@@ -260,6 +260,15 @@ def of_epoch(text: str) -> str:
         return ""
 
 
+def before(one: Stamp | None, other: Stamp | None) -> bool:
+    """Whether a time is earlier than another, by clocks of one kind: without a zone, hosts are taken to have the same."""
+    if one is None or other is None or (one.zone is None) != (other.zone is None):
+        return False
+    dated = one if one.days[0][0] is not None else other
+    base = dated.moment(0.0, 0.0)
+    return one.moment(base, base) < other.moment(base, base)
+
+
 def days_apart(one: Printed, other: Printed) -> bool:
     """Whether two lines were printed more than a day apart, as far as their times are known."""
     first, last = one.own or one.before, other.own or other.before
