@@ -184,3 +184,11 @@ def test_a_call_that_others_ended_a_moment_ago_is_a_note():
     assert written(10.5, *dumps, late).verdict is Verdict.NOT_ENOUGH_EVIDENCE
     hung = written(600, *dumps, late)
     assert (hung.verdict, hung.findings[0].role) == (Verdict.DIVERGENCE, Role.LEAD)
+
+
+@pytest.mark.parametrize(("seconds", "role"), [(42.3, Role.NOTE), (50, Role.LEAD), (9e6, Role.LEAD)])
+def test_a_call_that_all_came_to_a_moment_ago_is_a_note(seconds, role):
+    """Of a job that runs, dumps may all be written inside one call."""
+    incident = written(seconds, *(rank(r).calls("all_reduce", 1, 41).call("all_reduce", 42, OPEN) for r in range(4)))
+    assert (incident.findings[0].kind, incident.findings[0].role) == (Kind.NOT_COMPLETED, role)
+    assert incident.verdict is (Verdict.DIVERGENCE if role is Role.LEAD else Verdict.NOT_ENOUGH_EVIDENCE)

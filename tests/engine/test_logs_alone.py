@@ -86,6 +86,21 @@ def test_an_exception_for_which_nobody_waits_is_a_note():
     assert [(f.kind, f.role, f.ranks) for f in incident.findings] == [(Kind.PROCESS_ENDED, Role.NOTE, (2,))]
 
 
+LOST = "the connection to another process was lost"
+
+
+@pytest.mark.parametrize(
+    ("whys", "leads"), [((LOST,) * 3, (2,)), ((LOST, LOST, "the launcher ended it"), ()), ((LOST,) * 2, ())]
+)
+def test_an_exception_that_all_others_met_is_named(whys, leads):
+    """All recorded calls are over: what stood was a send or a receive, of which gloo has no record."""
+    met = [end(r, "RuntimeError: x", follower=True, why_follower=why) for r, why in zip((0, 1, 3), whys, strict=False)]
+    heard = replace(logs(end(2), *met), ranks=(0, 1, 2, 3))
+    incident = look(*early(), logs=heard)
+    assert incident.leads == leads
+    assert incident.verdict is (Verdict.DIVERGENCE if leads else Verdict.NO_HANG)
+
+
 @pytest.mark.parametrize(("seq", "leads"), [(94, (3,)), (95, ())])
 def test_calls_far_beyond_all_dumps_may_be_of_another_run(seq, leads):
     """The dumps end at 30: beyond 64 more the lines may be what an earlier run left in the folder."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hangview.schema import CellState
 from hangview.terms import Kind
 from tests.engine.support import OPEN, WORLD, Pg, alike, look, lost, rank, window
@@ -106,6 +108,15 @@ def test_inferred_members_that_wait_for_one_of_them_may_be_a_group_of_their_own(
     dumps = [rank(r, "gloo").calls("all_reduce", 1, 9, group=odd) for r in range(3)]
     dumps += [rank(r, "gloo").calls("all_reduce", 1, 5, group=odd).call("all_reduce", 6, OPEN, group=odd) for r in (3, 4)]
     assert window(5, *dumps, rank(5, "gloo").calls("all_reduce", 1, 5, group=odd), group=odd).above is NOT_REQUESTED
+
+
+@pytest.mark.parametrize(("stops", "above"), [(4, BEFORE), (5, NOT_REQUESTED)])
+def test_a_job_that_runs_has_members_inside_a_call_and_others_outside_by_chance(stops, above):
+    """Ranks 0 and 1 went on to 9 under this name. Rank 2 is inside 6; only who stopped at 5 can be whom it waits for."""
+    odd = Pg("a", "", (0, 1, 2, 3))
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 9, group=odd) for r in (0, 1)]
+    dumps.append(rank(2, "gloo").calls("all_reduce", 1, 5, group=odd).call("all_reduce", 6, OPEN, group=odd))
+    assert window(3, *dumps, rank(3, "gloo").calls("all_reduce", 1, stops, group=odd), group=odd).above is above
 
 
 def test_numbers_that_are_not_judged_prove_nothing():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hangview.engine.bylog import FAR
 from hangview.logs import judge
+from hangview.logs.followers import of_a_call
 from hangview.terms import COLLECTIVE, Evidence, Finding, Kind, Role, Side
 from hangview.text import count
 
@@ -41,11 +42,23 @@ def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tupl
             continue
         if _far_beyond(here, known):
             notes += [_of_another_time(here)] if finding.role is Role.LEAD else []
-        elif finding.kind is Kind.PROCESS_ENDED and not finding.others:  # it may have been handled: the calls went on
-            notes.append(replace(here, role=Role.NOTE))
+        elif finding.kind is Kind.PROCESS_ENDED and not finding.others:
+            lost = _all_others_lost_it(logs, finding)
+            # It may have been handled: the calls went on. Where all others met the end of a wait, they did not.
+            found += [replace(here, others=lost)] if lost and finding.role is Role.LEAD else []
+            notes += [] if lost and finding.role is Role.LEAD else [replace(here, role=Role.NOTE)]
         else:
             found.append(here)
     return tuple(found) if any(finding.role is Role.LEAD for finding in found) else tuple(notes)
+
+
+def _all_others_lost_it(logs: LogEvidence, finding: Finding) -> tuple[int, ...]:
+    """All other ranks, if each of them ended by a lost connection or by its own time-out; else none."""
+    rest = tuple(sorted(set(logs.ranks) - set(finding.ranks)))
+    ends = judge.ends_by_rank(logs)
+    return (
+        rest if all(rank in ends and ends[rank][0].follower and of_a_call(ends[rank][0].why_follower) for rank in rest) else ()
+    )
 
 
 def of_later(logs: LogEvidence) -> tuple[Finding, ...]:

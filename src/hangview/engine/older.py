@@ -27,8 +27,9 @@ def take_back(
 
     A completed call of the kind that needs every member (schema.FULL) proves that each member had requested it. A member
     whose records stop below was written before; one that has no records at all was not recording. Where the members are
-    inferred from who recorded a name, those behind may be another group of that name, in which some wait for others: then
-    nothing is proved. Else nobody is named for it: either the dump is older, or the call did not need that rank.
+    inferred from who recorded a name, those behind may be another group of that name, in which some wait for others, one call
+    beyond these: then nothing is proved. Else nobody is named for it: either the dump is older, or the call did not need that
+    rank.
     """
     inferred = {group.id for group in groups if group.inferred and group.desc != DEFAULT_DESC}
     limit = _proved(found, calls, frozenset(i for i, source in enumerate(records.sources) if source.only_active))
@@ -37,7 +38,7 @@ def take_back(
         observed = window.above in (CellState.NOT_REQUESTED, CellState.GROUP_ABSENT)
         if observed and window.newest is not None and window.newest < limit.get(group, 0):
             behind[group].append(window)
-    apart = {group for group in inferred if len({window.open_seq is None for window in behind[group]}) > 1}
+    apart = {group for group in inferred if _wait_for_one_another(behind[group])}
     stale = {(window.rank, window.newest == 0) for group, late in behind.items() if group not in apart for window in late}
     older = {rank for rank, never in stale if not never} | early
     silent = {rank for rank, never in stale if never} - older
@@ -61,6 +62,12 @@ def take_back(
             )
         out[key] = changed
     return out
+
+
+def _wait_for_one_another(behind: Sequence[Window]) -> bool:
+    """Whether some of these stand in the very call to which others of them have not come."""
+    newest = {window.newest for window in behind}
+    return any(window.open_seq is not None and window.open_seq - 1 in newest for window in behind)
 
 
 def ended_well(calls: Calls, found: Windows) -> pl.DataFrame:

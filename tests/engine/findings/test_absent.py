@@ -502,6 +502,39 @@ def test_who_may_have_failed_in_its_newest_call_for_want_of_a_rank_without_a_dum
     assert "of rank 3, which it needs, nothing tells" in said[0] or "which may be rank 3" in said[0]
 
 
+@pytest.mark.parametrize(("size", "leads"), [(2, (2, 3)), (3, ())])
+def test_so_it_is_for_want_of_a_member_that_only_sizes_prove(size, leads):
+    """Ranks 0 and 1 wait for 2 and 3, whose last call is over, not told how; by what came out of it that group has so many
+    members, and no file is of a rank that could be one more."""
+    pair = Pg("2", "tp", (2, 3))
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 5).call("all_reduce", 6, OPEN, at=9) for r in (0, 1)]
+    dumps += [
+        rank(r, "gloo").calls("all_reduce", 1, 5).call("all_gather", 1, size=1, out=size, group=pair, at=5.5) for r in (2, 3)
+    ]
+    assert look(*dumps).leads == leads
+
+
+def test_so_it_is_in_a_group_that_nobody_else_recorded_where_its_like_have_more_members():
+    dumps = [rank(r, "gloo").calls("all_reduce", 1, 5) for r in (0, 1)]
+    for each in dumps:
+        each.call("all_reduce", 1, group=PAIRS[0], at=6).call("all_reduce", 6, OPEN, at=7)
+    odd = rank(2, "gloo").calls("all_reduce", 1, 5).call("all_reduce", 1, group=PAIRS[1], at=6)
+    incident = look(*dumps, odd)
+    assert incident.leads == ()
+    assert any("others of its description have more members" in finding.summary for finding in incident.findings)
+    alone = rank(2, "gloo").calls("all_reduce", 1, 5).call("all_reduce", 1, group=Pg("2", "own", (2,)), at=6)
+    assert look(*dumps, alone).leads == (2,)
+
+
+def test_beside_who_did_not_come_nobody_is_named_who_is_in_an_earlier_call_that_others_completed():
+    """gloo: no device holds it there. It is about to leave, or its dump is a moment older."""
+    waits = [gloo(r, 10, 11, WORLD) for r in (1, 3)]
+    assert look(gloo(0, 9, 10, WORLD), *waits, gloo(2, 10, None, WORLD)).leads == (2,)
+    nccl = [rank(r).calls("all_reduce", 1, 10).call("all_reduce", 11, OPEN) for r in (1, 3)]
+    held = rank(0).calls("all_reduce", 1, 9).call("all_reduce", 10, OPEN)
+    assert look(held, *nccl, rank(2).calls("all_reduce", 1, 10)).leads == (0, 2)
+
+
 def test_who_went_on_from_that_call_is_named():
     """After the call with rank 3 it took part in one more of all ranks, which is over, as others went on from it."""
     dumps = [rank(r, "gloo").calls("all_reduce", 1, 6).call("all_reduce", 7, OPEN, at=9) for r in (0, 1)]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hangview.engine.evidence import Telling
     from hangview.engine.findings.case import Quiet
     from hangview.engine.waits import Edge, Place
+    from hangview.terms import Group
 
 _NONE_OPEN = "no unfinished request is recorded in any group"
 _OWN_OVER = "what is unfinished there, the others it needs have requested too"
@@ -47,6 +48,10 @@ def not_requested(case: Case, tell: Telling, told: set[Place]) -> list[Finding]:
     for (place, kind), every in sorted(by_primary.items(), key=lambda x: (place_order(case, x[0][0]), x[1])):
         told.add(place)
         ranks = [rank for rank in every if rank not in case.barred] or every
+        if not _on_device(case):
+            # Who is in an earlier call that others completed is about to leave it, or wrote its dump earlier: no device holds
+            # it there, and the rest stayed away.
+            ranks = [rank for rank in ranks if rank not in case.graph.lagging] or ranks
         waiters = sorted({e.rank for r in ranks for e in arrows[r][place]})
         ahead = {s.rank: s for s in case.shifts if s.group == place[0] and s.by <= 0 and s.fits}
         if place[1] == COLLECTIVE and set(waiters) <= set(ahead):
@@ -151,7 +156,18 @@ def _maybe_failed(case: Case, tell: Telling, ranks: Sequence[int]) -> str:
             return f"{newest}: of {tell.ranks(untold)}, nothing tells"
         if gone and loose(case, group):
             return f"{newest}: of another member, which may be {tell.ranks(gone)}, nothing tells"
+        if (size := case.sizes.get(at, 0)) > len(group.ranks):
+            return f"{newest}: by its all_gathers it has {size} members, and of {size - len(group.ranks)} there is no record"
+        if _smaller_than_its_like(case, group):
+            return f"{newest}: nobody else recorded that group, and others of its description have more members"
     return ""
+
+
+def _smaller_than_its_like(case: Case, group: Group) -> bool:
+    """Whether one rank alone recorded a group whose members are inferred, while groups of its description have several."""
+    if not group.inferred or len(group.ranks) > 1:
+        return False
+    return any(other.desc == group.desc and len(other.ranks) > 1 for other in case.groups)
 
 
 def _of_counters(case: Case, place: Place, waiters: Sequence[int]) -> bool:

@@ -57,8 +57,8 @@ def _stuck(case: Case, tell: Telling, place: Place, stall: Stall) -> Finding:
     on_device, unclear = _on_device(case, stall), _unclear(stall)
     unsure = loose(case, group)
     standing = any(stands(case.still, place, rank) for rank in stall.waiting)
-    # A recorder notes that a call is over a moment later than the program goes on.
-    fresh = bool(stall.done) and not standing and a_moment(_since_all_came_ns(case, stall))
+    # Of a job that runs, dumps may all be written inside one call; and that one is over is noted a moment after it was.
+    fresh = not standing and a_moment(_since_all_came_ns(case, stall))
     names = _names(case, tell, group)
     unknown = tell.ranks(stall.untold)
     apart, first = _apart(case, tell, stall)
