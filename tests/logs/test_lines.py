@@ -1,4 +1,4 @@
-"""Heads, prefixes, colours, wraps: from bytes to messages."""
+"""Heads, prefixes, colours: from bytes to messages."""
 
 # ruff: noqa: E501 - log lines are quoted whole
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hangview.logs.lines import Piece, RawLine, Who, clean, pieces, raw_lines, unwrap, wrap_width
+from hangview.logs.lines import Piece, RawLine, Who, clean, pieces, raw_lines
 from hangview.logs.prefilter import Window
 
 if TYPE_CHECKING:
@@ -194,32 +194,6 @@ def test_a_progress_bar_before_the_head_is_cut_off():
     assert found[1].number == 4
 
 
-LONG = (
-    "[rank1]:[E ProcessGroupNCCL.cpp:523] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5920, "
-    + "x" * 120
-)
-
-
-@given(st.integers(60, 210))
-def test_wrapped_copies_are_joined_again(width):
-    text = LONG * 4
-    cut = [text[start : start + width] for start in range(0, len(text), width)]
-    lines = [(RawLine(number, 0, b""), line) for number, line in enumerate([*cut, "[rank2]:[E x.cpp:1] next"], 1)]
-    found = wrap_width(line for _, line in lines)
-    if len(cut) < 4:
-        return
-    assert found is not None
-    joined = [line for _, line in unwrap(lines, found)]
-    assert joined[-1] == "[rank2]:[E x.cpp:1] next"
-    # A cut may fall right before something that looks like a start; then the parts stay apart rather than glue two messages.
-    assert "".join(joined[:-1]) == text
-
-
-def test_ordinary_lines_are_not_taken_for_a_wrapped_copy():
-    assert wrap_width(["short", "a bit longer", "x" * 100]) is None
-    assert wrap_width(["x" * 300] * 9) is None
-
-
 def test_windows_give_line_numbers_and_offsets(tmp_path: Path):
     data = b"".join(b"line %d\n" % number for number in range(1, 501))
     path = tmp_path / "a.log"
@@ -247,9 +221,3 @@ def test_a_line_without_end_is_read_in_parts(tmp_path: Path):
     assert sum(len(line.data) for line in found) == 3_500_000
     assert {line.number for line in found} == {1}
     assert max(len(line.data) for line in found) <= 2 << 20
-
-
-def test_a_box_is_not_taken_for_a_wrapped_text():
-    box = ["╭" + "─" * 78 + "╮", *["│" + " " * 78 + "│"] * 3, "╰" + "─" * 78 + "╯", "KeyError: 'a'"]
-    lines = [(RawLine(number, 0, b""), text) for number, text in enumerate(box)]
-    assert [text for _, text in unwrap(lines, 80)] == box

@@ -1,7 +1,7 @@
-"""From bytes to lines that can be matched: decoded, without colours and launcher prefixes, unwrapped, one message each.
+"""From bytes to lines that can be matched: decoded, without colours and launcher prefixes, one message each.
 
-A line of a job's log carries what its launcher put in front (which is where a rank may be read off), may hold the message
-of another rank in its middle, and may be one of several pieces into which a terminal or a mail program cut the original.
+A line of a job's log carries what its launcher put in front (which is where a rank may be read off), and may hold the message
+of another rank in its middle.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,12 +72,6 @@ _UNKNOWN = re.compile(
 )
 _SAYS = re.compile(r"(?:\[?rank[ =:]?(?P<rank>\d{1,7})\]?)(?=[ ,|]|:(?![\[IWE])|$)")
 _HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]*\d[\w.-]*): (?=\[|Traceback|  File|[IWEF]\d{4} )")
-#: What only starts a message: never the rest of a wrapped one.
-_STARTS = re.compile(
-    r"\[rank\d|\[[IWEF]\d{0,4}[ \]]|\[\w+\d+\]:|Traceback |terminate called|\s+what\(\)|frame #|Exception raised|\(\w+ pid="
-    r"| {0,5}\d+: \[|(?:srun|slurmstepd|salloc): |[DIWEF]\d{4} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
-)
-
 
 #: How a line gives its rank: by the label that torch writes, or by a number that it calls a rank, which may be a node's.
 LABEL = "[rankN]: on the line"
@@ -103,10 +96,6 @@ class Who:
 
 
 NOBODY = Who()
-
-
-#: How lines of a box end, which are all as long as the longest.
-_BOX_ENDS = ("│", "╮", "╯")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,31 +192,6 @@ def _told(text: str) -> list[str] | None:
         said[0] = f"{level} {next((words[key] for key in _JSON_LOGGERS if key in words), 'log')}: {said[0]}"
     said += [words[key] for key in _JSON_RAISED if key in words]
     return [front + line for part in said for line in part.splitlines() if line]
-
-
-def wrap_width(lines: Iterable[str]) -> int | None:
-    """The width at which a copy was wrapped, or None. At least three lines must be exactly that long, none longer."""
-    lengths = Counter(len(line) for line in lines)
-    if not lengths:
-        return None
-    longest = max(lengths)
-    return longest if 60 <= longest <= 260 and lengths[longest] >= 3 else None
-
-
-def unwrap(lines: list[tuple[RawLine, str]], width: int) -> Iterator[tuple[RawLine, str]]:
-    """Joins a line of exactly ``width`` characters with the next one, unless that starts something itself."""
-    held: tuple[RawLine, str] | None = None
-    last = 0
-    for raw, text in lines:
-        if held is not None and last == width and text and not _STARTS.match(text) and not held[1].endswith(_BOX_ENDS):
-            held = (held[0], held[1] + text)
-        else:
-            if held is not None:
-                yield held
-            held = (raw, text)
-        last = len(text)
-    if held is not None:
-        yield held
 
 
 def pieces(raw: RawLine, text: str) -> Iterator[Piece]:

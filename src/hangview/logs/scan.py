@@ -8,13 +8,14 @@ import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.logs.lines import LONGEST, UTF_16, RawLine, clean, raw_lines, unwrap, utf_16_lines, wrap_width
+from hangview.logs.lines import LONGEST, UTF_16, RawLine, clean, raw_lines, utf_16_lines
 from hangview.logs.packed import GZIP, ZSTD, PackedLog
 from hangview.logs.paths import told_by_path
 from hangview.logs.prefilter import WHOLE, find_windows
 from hangview.logs.scanner import Scanner
 from hangview.logs.times import of_epoch
 from hangview.logs.tracebacks import TRACEBACK
+from hangview.logs.wraps import unwrap, wrap_width
 from hangview.text import size
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _scan_packed(fd: int, file: LogFile, from_path: LogScan) -> LogScan:
 
 def _unwrapped(lines: Iterator[RawLine]) -> Iterator[tuple[RawLine, str]]:
     cleaned = [(raw, text) for raw in lines for text in clean(raw.data)]
-    width = wrap_width(text for _, text in cleaned)
+    width = wrap_width([text for _, text in cleaned])
     if width is None:
         return iter(cleaned)
     return unwrap(cleaned, width)
