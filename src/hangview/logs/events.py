@@ -108,6 +108,14 @@ class Began(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Itself(Event):
+    """A process prints its environment, or says who it is when it begins to communicate."""
+
+    rank: int | None = None
+    of_worker: bool = False  #: no node has what it prints: a local rank, or a framework's own words
+
+
+@dataclass(frozen=True, slots=True)
 class WorkStack(Event):
     frames: tuple[StackFrame, ...] = ()
 
@@ -250,6 +258,7 @@ class LogScan:
     path_local: int | None = None
     path_task: int | None = None
     path_part: tuple[str, int] | None = None  #: the word and the number in a name like dp_rank_3, of a part of the job
+    itself: int | None = None  #: the rank that its process printed, where it is known to be of one
     attempt: int | None = None
     tree: str | None = None  #: folder of the torchrun tree it lies in
     ranks: tuple[int, ...] = ()  #: global ranks on its lines

@@ -12,7 +12,7 @@ _MARKS = (
     r"|exitcode|closing signal|ChildFailed|Failures:|observed failure|srun: |slurmstepd|CANCELLED|emory: Kill|oom-kill:"
     r"|signal \d|SIGNAL: \d|RUNNING AT |return code|with code|Init COMPLETE|NCCL version|DriverVersion|by environ"
     r"|river [Vv]ersion|(?:access fault|Exception) by GPU|CUDA (?:used|runtime|error)|orch(?: version|\.__version__)?\s*[:=]"
-    r"|NVRM: Xid|\] Signal: |[Ww]orld[_ ]|WORLD_SIZE|, MEMBER: \d|_[A-Z]+=|across cluster"
+    r"|NVRM: Xid|\] Signal: |[Ww]orld[_ ]|WORLD_SIZE|, MEMBER: \d|RANK\W{1,4}\d|distributed init|_[A-Z]+=|across cluster"
     r"|restart worker|Process \d|Thread |for thread|NCCL error|ECC |GPU Hang|launch failure|memory access"
     r"|before program exit|Timeout \(\d|NOT been destroyed|used by this process"
     r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"

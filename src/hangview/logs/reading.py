@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hangview.logs import ends, facts, paths, positions, quiet, reports, sizes
+from hangview.logs import ends, facts, paths, positions, printed, quiet, reports, sizes
 from hangview.logs.events import CommInit, Hidden, StackSeen
 from hangview.logs.evidence import EndKind, LogEvidence, LogRead, OutsideStack
 from hangview.logs.resolve import Resolver
@@ -43,7 +43,8 @@ def read_logs(paths: Sequence[LogFile], *, on_progress: Callable[[int, int], Non
 def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
     """Joins the scans of one folder: ranks, attempts, pids, and what follows from what. ``world``: the number of ranks, where
     the dumps prove it."""
-    ordered, earlier = newest(paths.proven(paths.named(sorted(scans, key=lambda scan: scan.source), world)))
+    by_path = paths.proven(paths.named(sorted(scans, key=lambda scan: scan.source), world))
+    ordered, earlier = newest(printed.of_files(by_path, world))
     resolver = Resolver(ordered, world)
     current = resolver.attempts.current
     events = [event for scan in ordered for event in scan.events]

@@ -142,6 +142,8 @@ class Resolver:
                 return _UNKNOWN  # of all files there, this one alone holds another rank's lines: it may be of several
         if scan.source in self._own:
             return Named(scan.ranks[0], "every labelled line of the file")
+        if scan.itself is not None and not _of_several(scan):
+            return Named(scan.itself, "the rank that its process printed, as those of the other files did")
         if scan.path_local is not None and not scan.ranks:
             offset = self._offset(scan)
             if offset is not None:

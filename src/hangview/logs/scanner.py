@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TypeAlias
 
-from hangview.logs import headers, launchers, settings, watchdog
+from hangview.logs import headers, launchers, printed, settings, watchdog
 from hangview.logs.events import Event, Fatal, Left, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
 from hangview.logs.evidence import LogLine
 from hangview.logs.launchers import Launchers, SummaryBuilder
@@ -146,7 +146,7 @@ class Scanner:
         line = self._line(piece)
         for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
             self._add(event)
-        for event in launchers.hidden(piece, line):
+        for event in (*launchers.hidden(piece, line), *printed.match(piece, line)):
             self._add(event)
 
     def _continue(self, builder: _Builder, piece: Piece) -> bool:
