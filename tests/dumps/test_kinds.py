@@ -117,3 +117,11 @@ def test_words_of_dumps_and_logs():
     assert says_log("train_log_3")
     assert says_log("worker-stdout")
     assert not says_log("catalogue_3")
+
+
+@pytest.mark.parametrize(
+    "name", ["job.o1", "job.e", "train.e3-12", "4711.pbs01.OU", "4711.pbs01.ER", "4711[3].pbs01.OU", "job.o1.gz"]
+)
+def test_a_text_with_a_scheduler_s_name_of_a_log_is_one(name):
+    assert says_log(name)
+    assert not any(map(says_log, ("dump_o1", "rank_3", "nccl_trace_3", "notes.doc", "power", "you")))

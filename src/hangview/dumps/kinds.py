@@ -31,6 +31,9 @@ _LOG_END = re.compile(r"\.(log|out|err|stdout|stderr)([._-]?\d+)*(\.(gz|zst))?$"
 _LOG_NAME = re.compile(r"(stdout|stderr|dmesg|messages|syslog|kern|error\.json)([._-]?\d+)*")
 #: PBS and SGE: ``train.o7719``, ``train.e7719-3``; and ``out.7719``, ``err.2``.
 _LOG_OF_JOB = re.compile(r".+\.[oe]\d{2,}([._-]\d+)*|(out\.|err[._-]?)\d+")
+#: PBS and SGE with a short number or none, and PBS Pro where the names are the jobs': a dump may be called so as well
+#: (``dump.o1``), and then it is no text.
+_TEXT_OF_JOB = re.compile(r".+\.(?:[oe]\d?(?:[._-]\d+)*|ou|er)")
 #: Lines of JSON, which may be data or a log: one that calls itself so.
 _JSON_LINES = re.compile(r"(.+)\.(?:jsonl|ndjson)")
 _LOGGISH = re.compile(r"(^|[^a-z])(logs?|stdout|stderr|output|console|std(out|err)?)([^a-z]|$)")
@@ -92,7 +95,8 @@ def kind_of(name: str) -> tuple[SourceKind, str | None]:
 
 def says_log(name: str) -> bool:
     """Whether a text file without a known ending calls itself a log."""
-    return _LOGGISH.search(strip_suffixes(name).lower()) is not None
+    lower = strip_suffixes(name).lower()
+    return _LOGGISH.search(lower) is not None or _TEXT_OF_JOB.fullmatch(lower) is not None
 
 
 def says_dump(name: str) -> bool:
