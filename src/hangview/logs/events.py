@@ -157,6 +157,14 @@ class Fatal(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LastWords(Event):
+    """A crash that the shell, the C library or a handler of signals tells of."""
+
+    text: str = ""  #: "Segmentation fault"
+    went_on: bool = False  #: ordinary lines follow: it was of a helper
+
+
+@dataclass(frozen=True, slots=True)
 class Expired(Event):
     """ "Timeout (0:05:00)!": the timer of Python's faulthandler, which may end its process with exit code 1."""
 
@@ -202,6 +210,7 @@ class TaskEnd(Event):
     what: str = ""  #: "Killed", "Exited with exit code 1", ...
     code: int | None = None
     after_cancel: bool = False
+    of_mpi: bool = False  #: the launcher calls them ranks: those of MPI_COMM_WORLD
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 _EXIT = re.compile(r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) \(pid: (?P<pid>\d+)\)")
 _CLOSING = re.compile(r"Sending process (?P<pid>\d+) closing signal SIG|Unable to shutdown process (?P<stuck>\d+) via")
 _SRUN = re.compile(r"srun: error: (?P<host>[\w.-]+): tasks? (?P<tasks>[\d,-]+): (?P<what>[A-Z].*)")
-_MPI = re.compile(r"rank (?P<rank>\d+)(?: with PID \d+ on node (?P<host>\S+) exited on| died from) signal (?P<signal>\d+)")
+_MPI = re.compile(
+    r"(?:(?P<pals>[\w.-]+): )?rank (?P<rank>\d+)(?: with PID \d+ on node (?P<host>\S+) exited on| died from)"
+    r" signal (?P<signal>\d+)"
+)
 #: Hydra's block (Intel MPI, MPICH) has the rank in one line and the signal in a later one.
 _HYDRA = re.compile(r"=\s+RANK (?P<rank>\d+) PID \d+ RUNNING AT (?P<host>\S+)")
 _HYDRA_SIGNAL = re.compile(r"=\s+KILL(?:ED BY)? SIGNAL: (?P<signal>\d+) ")
@@ -95,15 +98,15 @@ class Launchers:
         if (found := _LIGHTNING.search(text)) is not None:
             return [SummaryEntry(NOBODY, line, at, rank=int(found["rank"]), code=int(found["code"]), pid=int(found["pid"]))]
         if (found := _MPI.search(text)) is not None:
-            number = int(found["signal"])
-            return [TaskEnd(NOBODY, line, at, (int(found["rank"]),), found["host"], f"signal {number}", -number)]
+            number, host = int(found["signal"]), found["host"] or found["pals"] or who.host
+            return [TaskEnd(NOBODY, line, at, (int(found["rank"]),), host, f"signal {number}", -number, of_mpi=True)]
         if (found := _HYDRA.match(text)) is not None:
             self._hydra = found
             return []
         if self._hydra is not None and (found := _HYDRA_SIGNAL.match(text)) is not None:
             number, (rank, host) = int(found["signal"]), self._hydra.group("rank", "host")
             self._hydra = None
-            return [TaskEnd(NOBODY, line, at, (int(rank),), host, f"signal {number}", -number)]
+            return [TaskEnd(NOBODY, line, at, (int(rank),), host, f"signal {number}", -number, of_mpi=True)]
         if (found := _DEEPSPEED.search(text)) is not None:
             return [SummaryEntry(NOBODY, line, at, code=int(found["code"]))]
         if (found := _KERNEL.search(text) or _OOM_EVENT.search(text)) is not None:

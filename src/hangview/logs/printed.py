@@ -45,9 +45,9 @@ def match(piece: Piece, line: LogLine) -> list[Event]:
 
 
 def of_files(scans: Sequence[LogScan], world: int | None = None) -> list[LogScan]:
-    """The scans; those whose lines give one rank of the process that printed them, with it, where the files show that each is of
-    one process: the ranks of all of them have no gap, and they are those of processes that a launcher counts within its node,
-    or as many as there are (``world``)."""
+    """The scans; those whose lines give one rank of the process that printed them, with it, where the files show that each is
+    of one process: the ranks of all of them have no gap, and they are those of processes that a launcher counts within its
+    node, or as many as there are (``world``)."""
     told = {place: (ranks, worker) for place, scan in enumerate(scans) for ranks, worker in [_itself(scan)] if ranks}
     numbers = sorted(rank for ranks, _ in told.values() for rank in ranks)
     gapless = bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(told)))

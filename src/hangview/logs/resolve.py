@@ -13,6 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hangview.logs import tasks
 from hangview.logs.events import Caught, ChildFailed, Closed, CommInit, SummaryEntry
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ class Named:
 
 
 _UNKNOWN = Named(None, "unknown")
-#: Processes whose number in their group is that of their task, where it shows that tasks are ranks.
-_AGREE = 3
 #: Names by which no host can be told from another one.
 _ADDRESS = re.compile(r"localhost.*|[\d.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*")
 
@@ -45,7 +44,7 @@ class Resolver:
         self._scans = {scan.source: scan for scan in scans}
         self._offsets = _offsets(scans)
         self._one_node = world is not None and _one_node(scans, world)
-        self._task_is_rank = _task_is_rank(scans)
+        self._tasks_are_ranks = tasks.are_ranks(scans, world)
         self._own = _own_files(scans)
         self._consoles = {scan.source: set(scan.locals) for scan in scans if scan.offsets and scan.locals}
         self._trees = {scan.tree for scan in scans if scan.path_local is not None}
@@ -62,6 +61,11 @@ class Resolver:
     def file_rank(self, source: int) -> Named:
         """The rank whose file it is, if it is one rank's."""
         return self._files[source]
+
+    @property
+    def ranks_of_files(self) -> frozenset[int]:
+        """The ranks that have a file of their own."""
+        return frozenset(named.rank for named in self._files.values() if named.rank is not None)
 
     def of(self, event: Event) -> Named:
         """The world rank an event is about; ``rank`` is None where nothing gives it."""
@@ -100,11 +104,8 @@ class Resolver:
         return Named(local + offset, f"local rank {local} on a node whose first rank is {offset}")
 
     def of_task(self, task: int) -> Named:
-        return (
-            Named(task, "task number of the launcher, which agrees with the rank on every line that has both")
-            if self._task_is_rank
-            else _UNKNOWN
-        )
+        why = self._tasks_are_ranks
+        return Named(task, f"task number of the launcher, which {why}") if why else _UNKNOWN
 
     def _offset(self, scan: LogScan) -> int | None:
         # What is known of one node says nothing of another one, whose local ranks have a folder of their own.
@@ -150,8 +151,8 @@ class Resolver:
                 return Named(
                     scan.path_local + offset, f"folder of local rank {scan.path_local} on a node whose first rank is {offset}"
                 )
-        if scan.path_task is not None and not scan.ranks and self._task_is_rank:
-            return Named(scan.path_task, "task number in the file name, which agrees with the rank in the other files")
+        if scan.path_task is not None and not scan.ranks and self._tasks_are_ranks:
+            return Named(scan.path_task, f"task number in the file name, which {self._tasks_are_ranks}")
         return _UNKNOWN
 
     def _pid_table(self, scans: Iterable[LogScan]) -> dict[int, int]:
@@ -269,25 +270,6 @@ def _one_node(scans: Sequence[LogScan], world: int) -> bool:
     pids = {event.pid for event in found[0].events if isinstance(event, (ChildFailed, Closed))}
     local = max([event.local for event in failed] + list(found[0].locals), default=-1) + 1
     return max(local, len(pids) if len(failed) <= 1 else 0) >= world
-
-
-def _task_is_rank(scans: Sequence[LogScan]) -> bool:
-    """Whether task numbers are ranks: at least two tasks show it, and every line or file that has both agrees.
-
-    With one launcher per node a task is a node, and node 0 has rank 0. Where no line bears a rank (torch ≤ 2.1), what processes
-    call themselves in their group stands for it, if three agree: in a smaller group than all some would differ.
-    """
-    pairs = {pair for scan in scans for pair in scan.task_pairs}
-    pairs |= {(scan.path_task, scan.ranks[0]) for scan in scans if scan.path_task is not None and len(scan.ranks) == 1}
-    if pairs:
-        return len(pairs) > 1 and all(task == rank for task, rank in pairs)
-    called = {
-        (event.who.task, event.printed_rank)
-        for scan in scans
-        for event in scan.events
-        if isinstance(event, Caught) and event.who.task is not None and event.printed_rank is not None
-    }
-    return len(called) >= _AGREE and all(task == number for task, number in called)
 
 
 def _own_files(scans: Sequence[LogScan]) -> frozenset[int]:
