@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hangview.logs import lastwords
 from hangview.logs.events import ChildFailed, Closed, Expired, Fatal, Heartbeat, KernelKill, Raised, SummaryEntry, TaskEnd
 from hangview.logs.evidence import NO_RANK, EndKind, ProcessEnd, ReportKind
 from hangview.logs.followers import follows
@@ -52,6 +53,8 @@ def collect(events: Sequence[Event], resolver: Resolver, waits: Mapping[int, str
     adopted = _adopted(events, resolver)
     late = _late(events)
     ranks: dict[tuple[int, int], OfRank] = defaultdict(OfRank)
+    for rank, crash in lastwords.telling(events, resolver, waits):
+        gather(ranks[attempts.current, rank], crash, resolver.of(crash))
     nobody: dict[object, OfRank] = defaultdict(OfRank)
     for event in events:
         for given, part in _parts(event, resolver, quoted):

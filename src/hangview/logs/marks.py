@@ -17,7 +17,9 @@ _MARKS = (
     r"|before program exit|Timeout \(\d|NOT been destroyed|used by this process"
     r"|Exception ignored|Exception in thread|Process \S+:\s*$|(?:future|task|handle|protocol|transport): <|Error in atexit"
     r"|Logging error|NCCL WARN|To our best knowledge|collective #\d"
-    r"|SIG(?:TERM|INT|HUP|USR)|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
+    r"|Segmentation fault|Bus error|Illegal instr|Floating point exc|double free|(?:free|alloc|chunk)\w*\(\): |corrupted "
+    r"|stack smashing|Caught signal|\*\*\* SIG|\bSIG(?:TERM|INT|HUP|USR)|[Pp]reempt"
+    r"|Unable to shutdown| died from |  (?:rank|exitcode|time) +:|/site-packages/torch/"
 )
 WORTH = re.compile(_MARKS)
 WORTH_BYTES = re.compile(_MARKS.encode())

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from hangview.logs import headers, launchers, printed, settings, watchdog
-from hangview.logs.events import Event, Fatal, Left, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
+from hangview.logs.events import Event, Fatal, LastWords, Left, LogScan, Raised, Said, StackSeen, SummaryEntry, WorkStack
 from hangview.logs.evidence import LogLine
+from hangview.logs.lastwords import LastWordsReader
 from hangview.logs.launchers import Launchers, SummaryBuilder
 from hangview.logs.lines import SAID, Piece, RawLine, Who, clean, pieces
 from hangview.logs.marks import WORTH, WORTH_BYTES
@@ -63,6 +64,7 @@ class Scanner:
         self._fatal: dict[_Key, Fatal] = {}
         self._abort: dict[_Key, str] = {}
         self._launchers = Launchers()
+        self._last_words = LastWordsReader()
         self._pid: int | None = None
         self._all = _ALL_AT_START
         self._output: defaultdict[_Key, Output] = defaultdict(Output)
@@ -146,8 +148,9 @@ class Scanner:
         line = self._line(piece)
         for event in watchdog.match(piece, line) or self._launchers.match(piece, line) or settings.match(piece, line):
             self._add(event)
-        for event in (*launchers.hidden(piece, line), *printed.match(piece, line)):
-            self._add(event)
+        for matched in (launchers.hidden, printed.match, self._last_words.match):
+            for event in matched(piece, line):
+                self._add(event)
 
     def _continue(self, builder: _Builder, piece: Piece) -> bool:
         if isinstance(builder, SummaryBuilder):
@@ -296,14 +299,14 @@ class Scanner:
             event = replace(event, who=replace(event.who, rank=None, rank_from=""))
         if isinstance(event, SummaryEntry) and event.raised is not None:
             return replace(event, raised=replace(event.raised, line=self._at(event.raised.line, single=single)))
-        if not isinstance(event, (Raised, Left)):
+        if not isinstance(event, (Raised, Left, LastWords)):
             return event
         if isinstance(event, Raised) and event.line.printed.own is None and event.begun is not None and not event.to_the_end:
             begun = self.timeline.of(event.begun)  # a logger's traceback has its time in front
             event = replace(event, line=replace(event.line, printed=begun)) if begun.own is not None else event
         own_output = [said for key, said in self._output.items() if single or key == own]
         after = [said.after(number) for said in own_output]
-        if isinstance(event, Left):
+        if isinstance(event, (Left, LastWords)):
             return replace(event, went_on=any(lines for lines, _ in after))
         # Who logs an exception may print of anything afterwards; whose whole program it went through has last words alone.
         ending = [said.last_words(number) if event.to_the_end else 0 for said in own_output]
