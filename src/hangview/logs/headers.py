@@ -162,7 +162,9 @@ class LastLines:
         if first.number - number > 1 + (_BETWEEN_LABELLED if first.who.named else _BETWEEN):
             return Before()
         begun = number if _LOGGED.search(text) is not None else None
-        return Before(no_end(text), begun, handled(text), logger(text), text, _words_of_one_that_goes_on(text))
+        goes_on = _words_of_one_that_goes_on(text)
+        by_level = goes_on if goes_on and _HAS_LEVEL.search(text) is not None else ""
+        return Before(no_end(text), begun, by_level, logger(text), text, goes_on)
 
 
 def no_end(before: str) -> str:

@@ -202,7 +202,7 @@ def pieces(raw: RawLine, text: str) -> Iterator[Piece]:
     start = 0
     for found in HEAD.finditer(text):
         # A launcher's prefix belongs to the head behind it; anything else is the end of another message.
-        if found.start() > start and _strip(text[start:], NOBODY)[0] != text[found.start() :]:
+        if found.start() > start and _strip(text[start:])[0] != text[found.start() :]:
             yield _peel(raw, text[start : found.start()])
             start = found.start()
     yield _peel(raw, text[start:])
@@ -211,7 +211,7 @@ def pieces(raw: RawLine, text: str) -> Iterator[Piece]:
 def _peel(raw: RawLine, text: str) -> Piece:
     if text.startswith("  ") and not text.lstrip(" ")[:1].isdigit():
         return Piece(raw.number, raw.offset, text, NOBODY)  # indented: code, frames, fields; no launcher writes such a front
-    text, who = _strip(text, NOBODY)
+    text, who = _strip(text)
     if who.rank is None and "[rank" in text and HEAD.match(text) is None and (label := _UNKNOWN.match(text)) is not None:
         who = _labelled(who, int(label["rank"]))
         text = text[label.end() :]
@@ -238,15 +238,15 @@ def _labelled(who: Who, rank: int) -> Who:
     return replace(who, rank=rank, rank_from=LABEL, of_node=who.of_node or (who.rank_from == SAID and who.rank != rank))
 
 
-def _strip(text: str, known: Who) -> tuple[str, Who]:
-    """Takes up to five prefixes off the front and adds what they say to ``known``."""
+def _strip(text: str) -> tuple[str, Who]:
+    """Takes up to five prefixes off the front; what they say of the line's process."""
     said: dict[str, Any] = {}
     for _ in range(5):
         found = _prefix(text, said)
         if found is None:
             break
         text = found
-    return text, replace(known, **said) if said else known
+    return text, Who(**said) if said else NOBODY
 
 
 def _prefix(text: str, said: dict[str, Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from hangview.logs.starts import newest
 from hangview.logs.zones import long_before
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from hangview.logs import LogFile
     from hangview.logs.events import Event, LogScan
@@ -73,6 +74,9 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
         if isinstance(event, StackSeen)
     )
     used = _used_lines(rows, unplaced, (*ended.current, *ended.unplaced, *ended.earlier, *left), dumps, places, stacks)
+    numbers: dict[int, set[int]] = defaultdict(set)
+    for line in used:
+        numbers[line.source].add(line.number)
     return LogEvidence(
         groups=rows, ends=tuple(end for end in ended.current if not end.beside), unplaced=unplaced,
         unplaced_ends=tuple(end for end in ended.unplaced if not end.beside), earlier_ends=ended.earlier,
@@ -84,7 +88,7 @@ def combine(scans: Iterable[LogScan], world: int | None = None) -> LogEvidence:
         proven=sizes.proven(now, world),
         hidden=max((event.count for event in now if isinstance(event, Hidden)), default=0),
         facts=facts.collect(events, ordered, resolver, rows, places),
-        logs=tuple(_log_read(scan, resolver, used) for scan in ordered), lines=used,
+        logs=tuple(_log_read(scan, resolver, numbers[scan.source]) for scan in ordered), lines=used,
     )  # fmt: skip
 
 
@@ -143,10 +147,9 @@ def _used_lines(
     return tuple(sorted(lines, key=lambda line: (line.source, line.number, line.text)))
 
 
-def _log_read(scan: LogScan, resolver: Resolver, used: Sequence[LogLine]) -> LogRead:
+def _log_read(scan: LogScan, resolver: Resolver, used: Collection[int]) -> LogRead:
     named = resolver.file_rank(scan.source)
-    lines = len({line.number for line in used if line.source == scan.source})
     return LogRead(
-        scan.source, scan.shown, scan.size, scan.lines, lines, named.rank, named.how if named.rank is not None else "",
+        scan.source, scan.shown, scan.size, scan.lines, len(used), named.rank, named.how if named.rank is not None else "",
         scan.attempt, scan.problem, scan.notes,
     )  # fmt: skip
