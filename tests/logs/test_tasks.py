@@ -73,6 +73,9 @@ def test_a_task_is_the_rank_where_the_log_shows_one_for_each(tmp_path, text, ran
         MPIRUN.format(4, 1) + waited(0, 1, 2),
         MPIRUN.format(5, 1) + waited(0, 1, 3, 4),
         MPIRUN.format(1, 1) + waited(0, 2),
+        # The end of the step killed the others before its line was printed.
+        steps(*range(8)) + "srun: error: n0: tasks 0-3: Killed\nsrun: error: n1: tasks 4,6-7: Killed\n"
+        "srun: error: n1: task 5: Exited with exit code 2\nsrun: Terminating StepId=7.0\n",
         # torchrun started the ranks.
         steps(*range(8)) + KILLED.format(1, 5) + CLEANED + AGENT,
         AGENT + MPIRUN.format(3, 0) + waited(0, 1, 2, 4, 5),

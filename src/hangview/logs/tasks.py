@@ -57,17 +57,17 @@ def _started_by_others(scans: Sequence[LogScan]) -> bool:
 
 
 def _one_for_each(scans: Sequence[LogScan], world: int | None) -> str:
-    """Why there is one task for each rank: there are more than half as many, or the one that ended is the only rank that says
-    nothing, or so many are on one host that they are no nodes."""
+    """Why there is one task for each rank, where one of them ended by itself: there are more than half as many, or that is the
+    only rank that says nothing, or so many are on one host that they are no nodes."""
     ends = [event for scan in scans for event in scan.events if isinstance(event, TaskEnd)]
     tasks = {task for event in ends for task in event.tasks} | {task for scan in scans for task in scan.tasks}
-    if not ends:
-        return ""
+    own = {task for event in ends if event.code not in _FROM_OTHERS and not event.after_cancel for task in event.tasks}
+    if len(own) != 1:
+        return ""  # of several that are killed, most are by the end of their step: their numbers must be certain to be named
     ranks = {rank for scan in scans for rank in scan.ranks}
     if world is not None:
         return "counts as many as there are ranks" if max(tasks) < world < 2 * (max(tasks) + 1) else ""
-    own = {task for event in ends if event.code not in _FROM_OTHERS for task in event.tasks}
-    if len(own) == 1 and len(ranks) >= _AGREE and ranks == set(range(max(ranks | own) + 1)) - own:
+    if len(ranks) >= _AGREE and ranks == set(range(max(ranks | own) + 1)) - own:
         return "is that of the only rank that says nothing"
     groups = (event.printed_rank for scan in scans for event in scan.events if isinstance(event, Caught))
     on_hosts: dict[str, set[int]] = defaultdict(set)
