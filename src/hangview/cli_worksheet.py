@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -56,23 +58,28 @@ def worksheet(
         text = to_markdown(sheet) if layout is None else layout.render(sheet, incident)
     except TemplateProblem as problem:
         raise Complaint(str(problem)) from problem
-    kept = _keep(output) if output is not None else None
+    kept = _keep(output, text) if output is not None else None
     deliver(text, output)
     if kept is not None:
         click.echo(f"hangview: what was in {output} before is in {kept}", err=True)
     return Exit.NO_HANG if readable(incident) else Exit.NOTHING
 
 
-def _keep(output: str) -> str | None:
-    """Keep a copy of a worksheet that is about to be replaced: a person may have written in it. None: there is none."""
-    from shutil import copyfile
+def _keep(output: str, text: str) -> Path | None:
+    """Keep a copy of a worksheet that is about to be replaced by another text: a person may have written in it. None: there is
+    none, or it holds this text already."""
+    from hangview.worksheet import files
 
-    if Path(output).is_dir():
-        return None  # said when it is written to
-    backup = f"{output}~"
+    target = Path(os.path.realpath(output))
     try:
-        return copyfile(output, backup)
-    except FileNotFoundError:
-        return None
+        if output == "-" or not target.is_file():
+            return None  # what cannot be written to says so then
+        files.refuse_read_only(target)
+        current, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
+        if current == text.encode("utf-8", "backslashreplace"):
+            return None
+        backup = files.aside(target, current)
+        files.replace_file(backup, current, mode)
     except OSError as error:
-        raise Complaint(f"{backup}: {error.strerror or error}, so {output} was left as it is") from error
+        raise Complaint(f"{error.filename or output}: {error.strerror or error}, so {output} was left as it is") from error
+    return Path(output).with_name(backup.name) if target.name == Path(output).name else backup

@@ -311,6 +311,28 @@ def test_a_worksheet_does_not_go_into_a_folder(loaded, capsys, monkeypatch, tmp_
     assert one_line(capsys.readouterr().err) == f"{tmp_path}: is a folder, not a file to write"
 
 
+def test_a_worksheet_that_somebody_wrote_in_is_kept_however_often_it_is_replaced(loaded, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("hangview.worksheet.prefill", lambda made, **_: made.leads)
+    monkeypatch.setattr("hangview.worksheet.to_markdown", lambda sheet: f"# {sheet}\n")
+    target = tmp_path / "incident.md"
+    run = ["worksheet", __file__, "-o", str(target)]
+    for text in ("by hand\n", "by hand again\n"):
+        target.write_text(text)
+        target.chmod(0o600)
+        for _ in range(2):  # the second time it holds this text already
+            assert cli.run(run) == 0
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
+        "incident.md": "# (3,)\n",
+        "incident.md~": "by hand\n",
+        "incident.md.~2~": "by hand again\n",
+    }
+    assert stat.S_IMODE((tmp_path / "incident.md~").stat().st_mode) == 0o600
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == f"hangview: what was in {target} before is in {target}~"
+    assert said[-1] == f"hangview: what was in {target} before is in {target}.~2~"
+    assert len(said) == 2
+
+
 def test_worksheet_of_nothing_is_3(loaded, capsys, monkeypatch):
     loaded(nothing())
     monkeypatch.setattr("hangview.worksheet.prefill", lambda made, **_: made)

@@ -69,6 +69,10 @@ def test_of_whom_others_tell_is_named_for_what_it_met_itself(tmp_path, text):
         ("expected a tensor of rank 4", []),
         ("rank 4 tensor expected", []),
         ("the input must have rank 4", []),
+        ("Tensor rank 4 does not match expected rank 3", []),
+        ("rank-3 tensor given, rank 4 expected", []),
+        ("the index rank must be 2, got rank 1", []),
+        ("the rank of the input is 3 and rank 4 is needed", []),
         ("ranks hold 3 shards of shape [16, 4]", []),
     ],
 )

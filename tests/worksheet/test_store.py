@@ -385,6 +385,45 @@ def test_saving_again_keeps_one_backup(places: Places) -> None:
     assert len(list(places.cwd.iterdir())) == 2
 
 
+def test_what_somebody_wrote_is_never_written_over(places: Places) -> None:
+    """Neither what stands in the file, nor what is kept beside it already."""
+    path = places.cwd / DEFAULT_NAME
+    path.write_text("first by hand\n")
+    path.chmod(0o640)
+    store = places.store()
+    asked = store.save(SHEET, DEFAULT_NAME)
+    assert (asked.status, asked.backup) == (SaveStatus.EXISTS, path.with_name(f"{DEFAULT_NAME}~"))
+    store.save(SHEET, DEFAULT_NAME, replace=True)
+    path.write_text("second by hand\n")
+    changed = store.save(SHEET.with_text("driver", "1"), DEFAULT_NAME)
+    assert (changed.status, changed.backup) == (SaveStatus.CHANGED, path.with_name(f"{DEFAULT_NAME}.~2~"))
+    store.save(SHEET.with_text("driver", "1"), DEFAULT_NAME, replace=True)
+    store.save(SHEET.with_text("driver", "2"), DEFAULT_NAME)
+    texts = {each.name: each.read_text() for each in places.cwd.iterdir()}
+    assert texts[f"{DEFAULT_NAME}~"] == "first by hand\n"
+    assert texts[f"{DEFAULT_NAME}.~2~"] == "second by hand\n"
+    assert "- **Driver:** 2\n" in texts[DEFAULT_NAME]
+    assert stat.S_IMODE(path.with_name(f"{DEFAULT_NAME}~").stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_read_only_file_is_left_alone(places: Places) -> None:
+    path = places.cwd / DEFAULT_NAME
+    path.write_text("mine\n")
+    path.chmod(0o444)
+    assert places.store().save(SHEET, DEFAULT_NAME, replace=True).status is SaveStatus.FAILED
+    assert path.read_text() == "mine\n"
+
+
+def test_what_is_no_regular_file_is_not_opened(places: Places) -> None:
+    """A pipe waits for somebody who writes, and /dev/zero has no end."""
+    os.mkfifo(places.cwd / "pipe.md")
+    for name in ("pipe.md", "/dev/zero"):
+        result = places.store().open(name)
+        assert result.sheet is None
+        assert "it is no regular file" in str(result.message)
+
+
 def test_saving_the_same_again_writes_nothing(places: Places) -> None:
     store = places.store()
     store.save(SHEET, DEFAULT_NAME)

@@ -152,6 +152,13 @@ _OF_A_TENSOR = re.compile(
     r"|(?:tensors?|arrays?|matri(?:x|ces)|inputs?) (?:must|should|to) (?:be of|have)) $",
     re.IGNORECASE,
 )
+#: Messages in which a rank is a number of dimensions, and so is every other one ("Tensor rank 4 does not match expected rank 3").
+_OF_DIMENSIONS = re.compile(
+    r"\b(?:tensor|array|input|index|operand)(?:'s)? rank "
+    r"(?:must|should|mismatch|of \d|\d+ (?:do(?:es)? not match|must|but|is|vs|!=))"
+    r"|\brank of (?:the )?(?:input )?(?:tensor|array|input|index|operand)\b|\brank-\d+ (?:tensor|array)",
+    re.IGNORECASE,
+)
 #: Functions that handle a signal, by their names, which must say so: "handler" alone may be anything.
 _HANDLER = re.compile(
     r"(?:^|_)sig(?:term|int|hup|usr[12])(?:_|$)|^_?(?:on|handle|handles|got|receive)_signals?$|signal_?handler", re.IGNORECASE
@@ -208,6 +215,8 @@ def alone_may_wait(why: str, frames: Sequence[StackFrame]) -> bool:
 def ranks_in(text: str) -> frozenset[int]:
     """The ranks of which the message of an error tells. Whatever befell those, another one that raised it reports it."""
     named: set[int] = set()
+    if _OF_DIMENSIONS.search(text) is not None:
+        return frozenset()
     for found in _SAYS_RANK.finditer(text):
         of = found["of"]
         part = of is not None and _OF_A_PART.match(of) is not None

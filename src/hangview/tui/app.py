@@ -353,8 +353,10 @@ class HangviewApp(BaseApp, inherit_bindings=True):
         if self._sheet is None or not self._sheet.unsaved:
             self.end(self.code())
         else:
-            saved = self._sheet.session.store.saved_to
+            session = self._sheet.session
+            saved = session.store.saved_to
             what = f"was changed since it was saved to {saved}" if saved is not None else "was not saved as a file"
+            what = f"was saved to {saved}, which is gone" if session.lost else what
             word = f"The worksheet {what}. Its draft is kept and will be offered again."
             self.push_screen(LeaveDialog(word, ascii_only=self.main.ascii), self._leave)
 

@@ -13,9 +13,12 @@ from hangview.replacing import replacing
 from hangview.worksheet.failures import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
+#: Bytes of a file that may be compared with what is to be kept; more is kept as it is.
+_MOST_ASIDE = 64 << 20
 _WORDS = {
+    errno.EINVAL: "not_regular",
     errno.ENOSPC: "no_space",
     errno.EDQUOT: "quota",
     errno.EROFS: "read_only",
@@ -44,6 +47,44 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
     """
     with replacing(path, mode) as file:
         file.write(data)
+
+
+def aside(target: Path, current: bytes, own: Container[bytes] = ()) -> Path:
+    """Where what ``target`` holds is kept when another text takes its place: ``name~``, or ``name.~2~`` and so on where that is
+    taken by something else. ``own``: texts that nobody misses."""
+    path, number = target.with_name(f"{target.name}~"), 1
+    while not _may_be_replaced(path, current, own):
+        number += 1
+        path = target.with_name(f"{target.name}.~{number}~")
+    return path
+
+
+def _may_be_replaced(path: Path, current: bytes, own: Container[bytes]) -> bool:
+    try:
+        there = read_regular(path, _MOST_ASIDE)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return there == current or there in own
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The first ``most`` + 1 bytes of a regular file. OSError, ``EINVAL`` for what is none: a pipe waits for who writes to it,
+    and a device may have no end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if stat.S_ISDIR(mode := os.fstat(handle).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read(most + 1)
+
+
+def refuse_read_only(path: Path) -> None:
+    """PermissionError for a file that its owner has made read-only: a rename would replace it all the same."""
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def private_folder(path: Path) -> None:

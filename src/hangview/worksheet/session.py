@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -55,6 +56,11 @@ class Session:
     def unsaved(self) -> bool:
         """Whether something was written that no saved file holds; the draft may hold it."""
         return self._begun and to_markdown(self.sheet) != self._saved
+
+    @property
+    def lost(self) -> bool:
+        """Whether the file that it was saved to is not there any more. Asks the disk."""
+        return self.store.saved_to is not None and not os.path.lexists(self.store.saved_to)
 
     @property
     def unkept(self) -> bool:

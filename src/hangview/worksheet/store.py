@@ -64,7 +64,8 @@ class SaveStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """What became of a save. ``message`` is one line for a person; ``elsewhere`` a file that could be written instead."""
+    """What became of a save. ``message`` is one line for a person; ``backup`` where what was there is kept, or would be;
+    ``elsewhere`` a file that could be written instead."""
 
     status: SaveStatus
     path: Path
@@ -110,6 +111,7 @@ class SheetStore:
         self._name = drafts.new_name()
         self._locks: dict[Path, drafts.Lock] = {}
         self._known: dict[Path, str] = {}
+        self._own: set[bytes] = set()  # texts that were written here: the draft has what they had
         self._revision = -1
         self._default_name = DEFAULT_NAME
         self.saved_to: Path | None = None  #: the file that the worksheet was saved to or opened from last
@@ -238,7 +240,7 @@ class SheetStore:
         return self.cwd / path
 
     def save(self, sheet: Sheet, name: str | Path, *, replace: bool = False) -> SaveResult:
-        """Write the worksheet's markdown. What was there goes to ``name~``.
+        """Write the worksheet's markdown. What was there goes to ``name~``, see :func:`~hangview.worksheet.files.aside`.
 
         A file that is not known, or that someone else changed since it was opened or saved, is only replaced with
         ``replace``: the result says EXISTS or CHANGED, and the caller asks.
@@ -265,21 +267,24 @@ class SheetStore:
             if not stat.S_ISREG(found.st_mode):
                 return self._failed(path, Said("not_regular"), len(data))
             mode = stat.S_IMODE(found.st_mode)
+            files.refuse_read_only(target)
             current = target.read_bytes()
         if current == data:
             self._remember(path, data)
             return SaveResult(SaveStatus.UNCHANGED, path, f"{path} holds this worksheet already")
         if current is not None and not replace:
             known = self._known.get(path)
+            kept_as = files.aside(target, current, self._own)
             if known is None:
-                return SaveResult(SaveStatus.EXISTS, path, f"{path} exists and is not from this worksheet")
+                return SaveResult(SaveStatus.EXISTS, path, f"{path} exists and is not from this worksheet", kept_as)
             if known != drafts.content_hash(current):
-                return SaveResult(SaveStatus.CHANGED, path, f"{path} was changed by someone else since")
+                return SaveResult(SaveStatus.CHANGED, path, f"{path} was changed by someone else since", kept_as)
         backup = None
         if current is not None:
-            backup = target.with_name(target.name + "~")
+            backup = files.aside(target, current, self._own)
             files.replace_file(backup, current, mode)
         files.replace_file(target, data, mode)
+        self._own.add(data)
         self._remember(path, data)
         kept = f"; what was there is in {backup.name}" if backup else ""
         blanks = len(sheet.blanks())
@@ -305,11 +310,11 @@ class SheetStore:
         path = self.resolve(name)
         with self._guard:
             try:
-                if path.stat().st_size > MOST_BYTES:
-                    return OpenResult(None, path, Said("too_large", path=path))
-                data = path.read_bytes()
+                data = files.read_regular(path, MOST_BYTES)
             except OSError as error:
                 return OpenResult(None, path, Said("could_not_read", path=path, why=_read_reason(error)))
+            if len(data) > MOST_BYTES:
+                return OpenResult(None, path, Said("too_large", path=path))
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:

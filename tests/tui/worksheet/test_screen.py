@@ -752,6 +752,36 @@ async def test_what_is_typed_on_evidence_stands_in_its_place(tmp_path: Path) -> 
         assert sheet.session.sheet["missing"].typed == "a\nbc"
 
 
+@pytest.mark.parametrize("lines", [12, 40])
+async def test_undo_and_redo_of_many_lines_go_back_and_forth(tmp_path: Path, lines: int) -> None:
+    """textual looks for the cursor on a line that its undo has just taken away, where the scrollbar goes with it."""
+    async with form(tmp_path) as (app, sheet, pilot):
+        sheet.form.enter("missing")
+        await pilot.pause()
+        text = "\n".join(f"line {number}" for number in range(lines))
+        field = app.screen.query_one(TextArea)
+        before = field.text
+        app.post_message(Paste(text))
+        for _ in range(5):
+            await pilot.pause()
+        after = field.text
+        assert after.endswith(text)
+        for key, told in (("ctrl+z", before), ("ctrl+y", after), ("ctrl+z", before)):
+            await pilot.press(key)
+            await pilot.pause()
+            assert field.text == told
+
+
+async def test_a_saved_file_that_is_gone_is_unsaved(tmp_path: Path) -> None:
+    async with form(tmp_path) as (_, sheet, pilot):
+        sheet.form.enter("driver")
+        await pilot.press("5", "escape", "s", "enter")
+        await pilot.pause()
+        assert not sheet.unsaved
+        (tmp_path / DEFAULT_NAME).unlink()
+        assert sheet.unsaved
+
+
 async def test_that_typing_replaces_what_the_evidence_says_is_said_with_the_way_back(tmp_path: Path) -> None:
     async with form(tmp_path) as (app, sheet, pilot):
         sheet.form.enter("driver")

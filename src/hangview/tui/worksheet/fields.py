@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.actions import SkipAction
+from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.input import Selection
@@ -51,6 +52,13 @@ class TextInput(TextArea):
 
     def action_copy(self) -> None:
         raise SkipAction  # ^C leaves the field, see TypedLine
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """As textual's, but in the midst of an undo, which takes lines away before it moves the cursor off them: there is
+        nothing to scroll to then, and textual (8.2) raises where that makes the scrollbar go."""
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
 
     @property
     def typed(self) -> str:

@@ -109,7 +109,7 @@ class SaveDialog(Asking, Dialog[SaveResult]):
                 message.append(self._offer(result.path, result.elsewhere))
         else:
             self._asked = result.path
-            message.append(line(self.words("save.stays", name=f"{result.path.name}~")))
+            message.append(line(self.words("save.stays", name=(result.backup or result.path).name)))
             self.set_focus(None)
             self.ask()
         self._message.show(tuple(message))

@@ -85,7 +85,7 @@ class WorksheetScreen(AroundScreen, inherit_bindings=False):
     @property
     def unsaved(self) -> bool:
         """Whether something was written that no saved file holds. The draft holds it."""
-        return self.session.unsaved
+        return self.session.unsaved or self.session.lost
 
     def update_incident(self, incident: Incident, *, reading: bool = False) -> None:
         """Take the evidence as it is now."""
