@@ -84,6 +84,8 @@ def test_who_says_that_it_was_told_to_end_is_not_named_for_what_follows(tmp_path
         "rank_2_log": steps + "2025-11-29 09:10:00,000 ERROR train: stopped\n" + raised("ValueError: bad shard"),
     }
     assert leads_of(conclude(read_text(tmp_path, **logs))) == (2,)
+    logs["rank_0_log"] = steps + told + raised(LATE[0], line=120).replace("<module>", "run")
+    assert leads_of(conclude(read_text(tmp_path, **logs))) == (2,)
     # It worked on, and failed later.
     on = "".join(f"2025-11-29 09:{n},000 INFO train: step {n} loss 2.8\n" for n in range(20, 26))
     logs["rank_0_log"] = steps + told + on + raised("KeyError: 'x'", line=120)

@@ -152,7 +152,7 @@ _OF_A_TENSOR = re.compile(
     r"|(?:tensors?|arrays?|matri(?:x|ces)|inputs?) (?:must|should|to) (?:be of|have)) $",
     re.IGNORECASE,
 )
-#: Messages in which a rank is a number of dimensions, and so is every other one ("Tensor rank 4 does not match expected rank 3").
+#: Messages in which every rank is a number of dimensions ("Tensor rank 4 does not match expected rank 3").
 _OF_DIMENSIONS = re.compile(
     r"\b(?:tensor|array|input|index|operand)(?:'s)? rank "
     r"(?:must|should|mismatch|of \d|\d+ (?:do(?:es)? not match|must|but|is|vs|!=))"

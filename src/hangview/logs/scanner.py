@@ -323,7 +323,7 @@ class Scanner:
     def _was_told(self, event: Raised, *, single: bool) -> bool:
         """Whether the process of an exception had said before that it is told to end, and had not worked on since."""
         own, begun = _key(event.who), event.begun or event.line.number
-        told = max((number for number, key in self._to_end if number < begun and (single or key == own)), default=None)
+        told = max((number for number, key in self._to_end if number <= begun and (single or key == own)), default=None)
         outputs = [said for key, said in self._output.items() if single or key == own]
         return told is not None and sum(said.steps_between(told, begun) for said in outputs) <= _LAST_STEPS
 
