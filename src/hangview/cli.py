@@ -261,8 +261,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         code = cli.main(list(sys.argv[1:] if argv is None else argv), prog_name="hangview", standalone_mode=False)
         return int(code or 0)
     except Complaint as complaint:
-        if complaint.__cause__ is not None and os.environ.get("HANGVIEW_DEBUG"):
-            raise
+        if complaint.__cause__ is not None:
+            _show_where()
         return _end(complaint)
     except click.ClickException as error:
         return _end(Complaint(f"{' '.join(error.format_message().split())}{_where(error)}"))
@@ -278,10 +278,17 @@ def run(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _end(Complaint("out of memory: read fewer files at a time, or use --workers 1", Exit.NOTHING))
     except Exception as error:  # a fault of ours: Python would exit with 1, which promises that a divergence was found
-        if os.environ.get("HANGVIEW_DEBUG"):
-            raise
+        _show_where()
         reason = f"internal error: {type(error).__name__}: {error}; HANGVIEW_DEBUG=1 shows where"
         return _end(Complaint(reason, Exit.NOTHING))
+
+
+def _show_where() -> None:
+    """The traceback of what is being handled, for who asks for it."""
+    if os.environ.get("HANGVIEW_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
 
 
 def _where(error: click.ClickException) -> str:

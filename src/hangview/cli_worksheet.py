@@ -76,7 +76,7 @@ def _keep(output: str, text: str) -> Path | None:
             return None  # what cannot be written to says so then
         files.refuse_read_only(target)
         current, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
-        if current == text.encode("utf-8", "backslashreplace"):
+        if not current or current == text.encode("utf-8", "backslashreplace"):
             return None
         backup = files.aside(target, current)
         files.replace_file(backup, current, mode)

@@ -213,11 +213,13 @@ def test_what_goes_wrong_while_reading_is_one_line_and_never_1(loaded, capsys, e
     assert one_line(capsys.readouterr().err) == says
 
 
-def test_debug_shows_where(loaded, monkeypatch):
+def test_debug_shows_where_and_changes_no_exit_code(loaded, monkeypatch, capsys):
     loaded(ZeroDivisionError("a fault"))
     monkeypatch.setenv("HANGVIEW_DEBUG", "1")
-    with pytest.raises(ZeroDivisionError):
-        cli.run(["report", __file__])
+    assert cli.run(["report", __file__]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "Traceback (most recent call last):"
+    assert said[-1].startswith("hangview: internal error: ZeroDivisionError")
 
 
 def test_interrupt_is_130_without_a_word(loaded, capsys):

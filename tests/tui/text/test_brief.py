@@ -12,7 +12,7 @@ import hangview
 from hangview.schema import ReadOptions
 from hangview.terms import Kind
 from hangview.tui.text.banner import banner
-from hangview.tui.text.brief import brief
+from hangview.tui.text.brief import brief, briefs
 from hangview.tui.text.call import call_lines
 from tests.support import incidents
 
@@ -67,6 +67,13 @@ def test_the_pane_has_a_majority_only_where_the_finding_has_one(tmp_path):
     assert "no side is the majority" in told
     assert "minority" not in told
     assert brief(incident, finding).startswith("dtype, no side is the majority: ")
+
+
+def test_sides_keep_their_commas_where_what_comes_out_is_left_out():
+    incident = hangview.load(str(FIXTURES / "nccl-tie"), options=ReadOptions(cache=False))
+    texts = list(briefs(incident, incident.findings[0]))
+    fewest = next(text for text in texts if "→" not in text)
+    assert "rank 5 in 402,653,192, rank 7 in 402,653,184, " in fewest
 
 
 def test_a_send_and_its_receive_are_no_two_majorities():

@@ -52,7 +52,8 @@ _FEWER = tuple(
 #: What stands in the place of all that follows the first part.
 MORE = "; …"
 #: What goes into a request and what comes out of it.
-_IN_OUT = re.compile(r"( in (?:\[[\d, ]+\]|[\d,]+)) → out (?:\[[\d, ]+\]|[\d,]+)")
+_COUNTS = r"(?:\[[\d, ]+\]|\d+(?:,\d{3})*)"
+_IN_OUT = re.compile(rf"( in {_COUNTS}) → out {_COUNTS}")
 #: Characters left of what was raised, of the place where, and of a group's name.
 _RAISED, _RAISED_LEAST, _NAME = 70, 36, 13
 
