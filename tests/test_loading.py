@@ -4,23 +4,16 @@ import pytest
 
 import hangview
 from hangview.dumps import pool
-from hangview.incident import Incident
 from hangview.loading import load_incident
 from hangview.schema import ReadOptions, SourceKind
-from tests.dumps.job import SECOND, plain, write
+from tests.dumps.job import SECOND, four, plain, statuses, write
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 @pytest.fixture
 def job(tmp_path):
-    for rank in range(4):
-        write(tmp_path / f"rank_{rank}", plain(4, count=41 if rank == 3 else 42, open_last=rank != 3))
-    return tmp_path
-
-
-def statuses(incident: Incident) -> dict[str, str]:
-    return {source.path: source.status.value for source in incident.records.sources}
+    return four(tmp_path)
 
 
 def test_the_librarys_door(job):

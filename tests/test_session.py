@@ -15,16 +15,14 @@ from hangview.report.coverage import coverage_lines
 from hangview.schema import NOT_READ_YET, ReadOptions, SourceKind
 from hangview.session import Session
 from hangview.watch import Watcher
-from tests.dumps.job import plain, write
+from tests.dumps.job import four, plain, statuses, write
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 @pytest.fixture
 def job(tmp_path):
-    for rank in range(4):
-        write(tmp_path / f"rank_{rank}", plain(4, count=41 if rank == 3 else 42, open_last=rank != 3))
-    return tmp_path
+    return four(tmp_path)
 
 
 @pytest.fixture
@@ -39,10 +37,6 @@ def reads(monkeypatch):
 
     monkeypatch.setattr(worker, "read_together", watched)
     return seen
-
-
-def statuses(incident: Incident) -> dict[str, str]:
-    return {source.path: source.status.value for source in incident.records.sources}
 
 
 def test_collection_is_off_while_loading_and_as_before_afterwards(job, monkeypatch):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from hangview.incident import Incident
     from hangview.schema import Records
 
 SECOND = 1_000_000_000
@@ -117,9 +118,16 @@ def ranks(found: Records) -> dict[str, int | None]:
     return {source.path: source.rank for source in found.sources if source.usable}
 
 
-def statuses(found: Records) -> dict[str, str]:
+def statuses(found: Records | Incident) -> dict[str, str]:
     return {source.path: source.status.value for source in found.sources}
 
 
 def reason(found: Records, path: str) -> str:
     return next(source.reason or "" for source in found.sources if source.path == path)
+
+
+def four(folder: Path) -> Path:
+    """Four ranks, of which 3 did not come to the last call."""
+    for rank in range(4):
+        write(folder / f"rank_{rank}", plain(4, count=41 if rank == 3 else 42, open_last=rank != 3))
+    return folder

@@ -98,6 +98,7 @@ def test_an_exception_that_all_others_met_is_named(whys, leads):
     heard = replace(logs(end(2), *met), ranks=(0, 1, 2, 3))
     incident = look(*early(), logs=heard)
     assert incident.leads == leads
+    assert look(*early(), logs=replace(heard, silent=(4,))).leads == ()  # of which nothing tells
     assert incident.verdict is (Verdict.DIVERGENCE if leads else Verdict.NO_HANG)
 
 

@@ -43,10 +43,11 @@ def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tupl
         if _far_beyond(here, known):
             notes += [_of_another_time(here)] if finding.role is Role.LEAD else []
         elif finding.kind is Kind.PROCESS_ENDED and not finding.others:
-            lost = _all_others_lost_it(logs, finding)
             # It may have been handled: the calls went on. Where all others met the end of a wait, they did not.
-            found += [replace(here, others=lost)] if lost and finding.role is Role.LEAD else []
-            notes += [] if lost and finding.role is Role.LEAD else [replace(here, role=Role.NOTE)]
+            if finding.role is Role.LEAD and (lost := _all_others_lost_it(logs, finding)):
+                found.append(replace(here, others=lost))
+            else:
+                notes.append(replace(here, role=Role.NOTE))
         else:
             found.append(here)
     return tuple(found) if any(finding.role is Role.LEAD for finding in found) else tuple(notes)
@@ -54,11 +55,10 @@ def conclude(logs: LogEvidence, groups: Sequence[Group], known: Windows) -> tupl
 
 def _all_others_lost_it(logs: LogEvidence, finding: Finding) -> tuple[int, ...]:
     """All other ranks, if each of them ended by a lost connection or by its own time-out; else none."""
-    rest = tuple(sorted(set(logs.ranks) - set(finding.ranks)))
-    ends = judge.ends_by_rank(logs)
-    return (
-        rest if all(rank in ends and ends[rank][0].follower and of_a_call(ends[rank][0].why_follower) for rank in rest) else ()
-    )
+    rest = tuple(sorted({*logs.ranks, *logs.silent} - set(finding.ranks)))
+    first = {rank: ends[0] for rank, ends in judge.ends_by_rank(logs).items()}
+    lost = all(rank in first and first[rank].follower and of_a_call(first[rank].why_follower) for rank in rest)
+    return rest if lost else ()
 
 
 def of_later(logs: LogEvidence) -> tuple[Finding, ...]:

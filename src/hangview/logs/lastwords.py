@@ -23,6 +23,7 @@ from hangview.logs.events import (
     TaskEnd,
 )
 from hangview.logs.followers import follows
+from hangview.logs.shut import SIGNAL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -45,7 +46,7 @@ _WORDS = (
     re.compile(rf"\[[\w.-]+:\d+ *:\d+:\d+\] +Caught signal \d+ \({_CRASH}.*"),
 )
 #: A process that is told to end may crash on its way out.
-_TOLD_TO_END = re.compile(r"\bSIG(?:TERM|INT|HUP|USR[12])\b|\b[Ss]ignal (?:1|2|10|12|15)\b|\b[Pp]reempt")
+_TOLD_TO_END = re.compile(rf"{SIGNAL}|\bpreempt", re.IGNORECASE)
 
 
 class LastWordsReader:

@@ -25,10 +25,10 @@ _ENDED = "the launcher was ending its process, for another one had failed"
 _TOLD_TO_END = frozenset({None, 0, -1, -2, -15, 129, 130, 143})
 _KINDS = frozenset({EndKind.EXCEPTION, EndKind.DEVICE, EndKind.FATAL, EndKind.ABORT})
 _OF_ITSELF = frozenset({EndKind.OOM_KILLER, EndKind.SIGNAL, EndKind.FATAL})
-#: A process says that it was told to end.
-_SIGNAL = r"(?:\bsignal[ :=]*(?:number )?(?:1|2|10|12|15)\b|\bSIG(?:TERM|INT|HUP|USR[12])\b)"
+#: A signal by which a process is told to end; and how a process says that it got one. Both without regard to case.
+SIGNAL = r"(?:\bsignal[ :=]*(?:number )?(?:1|2|10|12|15)\b|\bSIG(?:TERM|INT|HUP|USR[12])\b)"
 _GOT = re.compile(
-    rf"\b(?:received|receiving|caught|got|trapped|intercepted)\b[^.]{{0,40}}?{_SIGNAL}|{_SIGNAL}[^.]{{0,20}}\b(?:received|caught)\b"
+    rf"\b(?:received|receiving|caught|got|trapped|intercepted)\b[^.]{{0,40}}?{SIGNAL}|{SIGNAL}[^.]{{0,20}}\b(?:received|caught)\b"
     r"|\bhandler (?:was )?called with signal \d",
     re.IGNORECASE,
 )
